@@ -144,6 +144,60 @@ TEST(Check, RightsOnGroupsAndTheTransactionalIdAndOnATopicThatIsHidden) {
   EXPECT_THAT(allowed->said(), Not(HasSubstr("fenced")));
 }
 
+// Such brokers make whoever asks the owner of the id.
+TEST(Check, ADaemonIsNotFencedWhereBrokersAllowEveryTimeOut) {
+  const auto broker = Broker::own(1, true);
+  std::ofstream(broker->folder() + "/node-1/server.properties", std::ios::app)
+      << "\ntransaction.max.timeout.ms=2147483647\n";
+  broker->restart();
+  Case c({{"kafka.takeover", "standby"}}, broker->bootstrap());
+  IndexSetup& setup = c.setup;
+  const std::string unchecked =
+      "the right Write on the transactional id doppel-" + setup.options().kafka.index_log + " is not checked";
+  c.produce_next(100);
+  const auto daemon = c.start();
+  c.await_all(*daemon);
+  setup.set({{"kafka.brokers", "127.0.0.1:" + std::to_string(broker->port(1, 2))},
+             {"kafka.properties", sasl_properties(*broker, "PLAIN", "doppel-secret")}});
+  const Ran ran = check(setup);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr(unchecked));
+  c.produce_next(100);
+  c.await_all(*daemon);
+  EXPECT_THAT(daemon->said(), Not(HasSubstr("fenced")));
+  // Who may not read the settings of brokers cannot know. The daemon goes on.
+  allow(c.client, "kafka-cluster", "another", {RD_KAFKA_ACL_OPERATION_DESCRIBE_CONFIGS},
+        RD_KAFKA_RESOURCE_BROKER);
+  const Ran hidden = check(setup);
+  EXPECT_EQ(hidden.code, 0) << hidden.err;
+  EXPECT_THAT(hidden.out, Not(HasSubstr(unchecked)));
+  setup.set({{"kafka.brokers", broker->bootstrap()}, {"kafka.properties", "{}"}});
+  c.finish(*daemon);
+}
+
+// A topic that exists and is hidden gets some seconds to appear: all of them together.
+TEST(Check, TopicsThatAreHiddenAreAskedForTogether) {
+  const auto broker = Broker::own(1, true);
+  Case c(IndexSetup::Settings{{"output.unique_topic", "~-unique"}}, broker->bootstrap());
+  IndexSetup& setup = c.setup;
+  const Options& o = setup.options();
+  const std::vector<std::string> hidden{o.kafka.index_log, o.output.topic, o.output.dead_letters,
+                                        o.output.unique_topic};
+  for (const std::string& topic : hidden) {
+    c.client.create_topic(topic);
+    c.client.hide_topic(topic, "doppel");
+  }
+  setup.set({{"kafka.brokers", "127.0.0.1:" + std::to_string(broker->port(1, 2))},
+             {"kafka.properties", sasl_properties(*broker, "PLAIN", "doppel-secret")}});
+  const auto begin = std::chrono::steady_clock::now();
+  const Ran ran = check(setup);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(14));  // one after the other: 20
+  EXPECT_EQ(ran.code, 2) << ran.out;
+  for (const std::string& topic : hidden)
+    EXPECT_THAT(ran.err,
+                HasSubstr("the topic " + topic + " exists, and the right Describe on it is missing"));
+}
+
 TEST(Check, WhatMayNotBeMadeIsSaidBeforeAnythingIsMade) {
   const auto broker = Broker::own(1, true);
   Case c(IndexSetup::Settings{{"output.unique_topic", "~-unique"}}, broker->bootstrap());

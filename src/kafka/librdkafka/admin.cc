@@ -81,10 +81,12 @@ absl::StatusOr<std::string> cluster_id(rd_kafka_t* client) {
   return out;
 }
 
-absl::StatusOr<std::vector<std::string>> topic_configs(rd_kafka_t* client, const std::string& topic,
-                                                       const std::vector<std::string>& names) {
-  const std::string what = "cannot read the settings of topic " + topic;
-  rd_kafka_ConfigResource_t* resource = rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic.c_str());
+namespace {
+
+absl::StatusOr<std::vector<std::string>> read_configs(rd_kafka_t* client, rd_kafka_ResourceType_t kind,
+                                                      const std::string& name, const std::string& what,
+                                                      const std::vector<std::string>& names) {
+  rd_kafka_ConfigResource_t* resource = rd_kafka_ConfigResource_new(kind, name.c_str());
   auto event = ask_admin(client, RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, what, [&](auto* options, auto* queue) {
     rd_kafka_DescribeConfigs(client, &resource, 1, options, queue);
   });
@@ -106,6 +108,26 @@ absl::StatusOr<std::vector<std::string>> topic_configs(rd_kafka_t* client, const
     }
   }
   return out;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> topic_configs(rd_kafka_t* client, const std::string& topic,
+                                                       const std::vector<std::string>& names) {
+  return read_configs(client, RD_KAFKA_RESOURCE_TOPIC, topic, "cannot read the settings of topic " + topic,
+                      names);
+}
+
+absl::StatusOr<std::vector<std::string>> broker_configs(rd_kafka_t* client,
+                                                        const std::vector<std::string>& names) {
+  const rd_kafka_metadata_t* answer = nullptr;
+  const rd_kafka_resp_err_t code = rd_kafka_metadata(client, 0, nullptr, &answer, kAdminMs);
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return error("kafka: cannot list the brokers", code);
+  const MetadataAnswer metadata(answer);
+  if (metadata->broker_cnt == 0) return absl::UnavailableError("kafka: there is no broker");
+  const std::string id = fmt::format("{}", metadata->brokers[0].id);
+  return read_configs(client, RD_KAFKA_RESOURCE_BROKER, id, "cannot read the settings of broker " + id,
+                      names);
 }
 
 #if RD_KAFKA_VERSION >= 0x020300ff

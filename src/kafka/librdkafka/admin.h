@@ -18,6 +18,9 @@ absl::StatusOr<std::vector<TopicPartitions>> list_topics(rd_kafka_t* client);
 absl::Status create_topic(rd_kafka_t* client, const TopicSpec& spec, bool only_ask = false);
 absl::StatusOr<std::vector<std::string>> topic_configs(rd_kafka_t* client, const std::string& topic,
                                                        const std::vector<std::string>& names);
+// The same of one broker; the settings of a broker are readable with DescribeConfigs on the cluster.
+absl::StatusOr<std::vector<std::string>> broker_configs(rd_kafka_t* client,
+                                                        const std::vector<std::string>& names);
 
 // As Cluster::topic_ids().
 absl::StatusOr<std::vector<std::string>> topic_ids(rd_kafka_t* client,

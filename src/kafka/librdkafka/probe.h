@@ -40,7 +40,7 @@ std::vector<absl::Status> try_rights(const ClientOptions& options, const std::st
 // Whether we may read in a group, which means to commit its offsets and to be its member: OK,
 // PermissionDenied, or Unavailable if the broker did not say.
 absl::Status try_group(const ClientOptions& options, const std::string& group);
-// Whether we may write with a transactional id; the same. Fences nobody.
+// Whether we may write with a transactional id; the same. FailedPrecondition: asking would fence its owner.
 absl::Status try_transactional_id(const ClientOptions& options, const std::string& id);
 
 // Asks whether we may create topics that do not exist. Returns one status for each: OK, PermissionDenied,

@@ -76,15 +76,24 @@ absl::Status try_group(const ClientOptions& options, const std::string& group) {
 }
 
 // Brokers check the right on the id before they refuse the time-out, and before they look for the id's owner.
+// Those that allow the largest time-out would make us the owner; if they hide this, they do so: the owner
+// finds no claim in its log and goes on (docs/adr/0018).
 absl::Status try_transactional_id(const ClientOptions& options, const std::string& id) {
+  constexpr const char* kLargest = "2147483647";
   const absl::StatusOr<Client> client = make_producer(options,
                                                       {{"transactional.id", id},
-                                                       {"transaction.timeout.ms", "2147483647"},
+                                                       {"transaction.timeout.ms", kLargest},
                                                        {"message.timeout.ms", "5000"},
                                                        // The refusal is fatal, and the library would log it.
                                                        {"log.queue", "true"}},
                                                       nullptr, nullptr, nullptr);
   if (!client.ok()) return client.status();
+  const auto allowed = broker_configs(client->get(), {"transaction.max.timeout.ms"});
+  if (allowed.ok() && allowed->front() == kLargest)
+    return absl::FailedPreconditionError(
+        fmt::format("the right Write on the transactional id {} is not checked: the brokers allow every "
+                    "time-out (transaction.max.timeout.ms={}), so asking would fence a daemon that runs",
+                    id, kLargest));
   rd_kafka_error_t* failed = rd_kafka_init_transactions(client->get(), kAskMs);
   if (failed == nullptr) return absl::OkStatus();
   const rd_kafka_resp_err_t code = rd_kafka_error_code(failed);

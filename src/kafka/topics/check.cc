@@ -56,6 +56,7 @@ std::string what_of(const Options& o, const KafkaTopic& topic) {
                                topic.spec->partitions == 1 ? "" : "s")
                  : "MISSING";
     case KafkaTopic::State::right:
+      if (topic.partitions == 0 && topic.fits.empty() && !topic.unreadable.empty()) return topic.unreadable;
       break;
   }
   return fmt::format("{}{} partition{}, max.message.bytes={}{}",
@@ -83,19 +84,19 @@ void wrong(KafkaTopic& topic, const absl::Status& right) {
   topic.state = KafkaTopic::State::wrong;
 }
 
-// Whether the brokers list a topic that was missing and exists now. Another process may just have made it,
-// and then it is listed soon; a topic that stays away is one that we may not see.
-bool becomes_listed(const Options& o, const std::string& name) {
+// Removes the topics that the brokers list. They were missing and exist now: another process may just have
+// made them, and then they are listed soon; a topic that stays away is one that we may not see.
+void await_listed(const Options& o, std::set<std::string>& away) {
+  if (away.empty()) return;
   const std::unique_ptr<kafka::Cluster> cluster = kafka::connect(kafka_client(o));
   const auto deadline = std::chrono::steady_clock::now() + kAppears;
-  do {
+  while (true) {
     const absl::StatusOr<std::vector<kafka::TopicPartitions>> topics = cluster->topics();
-    if (topics.ok() && std::any_of(topics->begin(), topics->end(),
-                                   [&](const kafka::TopicPartitions& each) { return each.topic == name; }))
-      return true;
+    if (topics.ok())
+      for (const kafka::TopicPartitions& each : *topics) away.erase(each.topic);
+    if (away.empty() || std::chrono::steady_clock::now() > deadline) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  } while (std::chrono::steady_clock::now() < deadline);
-  return false;
+  }
 }
 
 // Marks missing topics as wrong if we may not create them.
@@ -108,9 +109,12 @@ void check_right_to_make(const Options& o, std::vector<KafkaTopic>& topics) {
     of.push_back(&topic);
   }
   const std::vector<absl::Status> rights = kafka::try_to_make(kafka_client(o), specs);
+  std::set<std::string> hidden;
+  for (size_t i = 0; i < of.size(); ++i)
+    if (absl::IsAlreadyExists(rights[i])) hidden.insert(of[i]->name);
+  await_listed(o, hidden);
   for (size_t i = 0; i < of.size(); ++i) {
-    if (!absl::IsPermissionDenied(rights[i]) && !absl::IsAlreadyExists(rights[i])) continue;
-    if (absl::IsAlreadyExists(rights[i]) && becomes_listed(o, of[i]->name)) continue;
+    if (!absl::IsPermissionDenied(rights[i]) && !hidden.contains(of[i]->name)) continue;
     of[i]->says.clear();  // drops the command that would create it
     wrong(*of[i],
           absl::IsPermissionDenied(rights[i])
@@ -121,7 +125,7 @@ void check_right_to_make(const Options& o, std::vector<KafkaTopic>& topics) {
   }
 }
 
-// Rights on what is no topic. Adds an entry for each that is missing.
+// Rights on what is no topic. Adds an entry for each that is missing or cannot be checked.
 void check_other_rights(const Options& o, std::vector<KafkaTopic>& topics, std::set<std::string>& granted) {
   if (o.dry_run || o.cluster.signs() || o.cluster.answers_only()) return;
   const auto ask = [&](const std::string& key, const std::string& purpose, const std::string& name,
@@ -130,8 +134,11 @@ void check_other_rights(const Options& o, std::vector<KafkaTopic>& topics, std::
     if (name.empty() || granted.contains(id)) return;
     const absl::Status status = right(kafka_client(o), name);
     if (status.ok()) granted.insert(id);
-    if (!absl::IsPermissionDenied(status)) return;
-    wrong(topics.emplace_back(KafkaTopic{.key = key, .purpose = purpose, .name = name}), status);
+    const bool unchecked = absl::IsFailedPrecondition(status);
+    if (!absl::IsPermissionDenied(status) && !unchecked) return;
+    KafkaTopic& entry = topics.emplace_back(KafkaTopic{.key = key, .purpose = purpose, .name = name});
+    if (!unchecked) return wrong(entry, status);
+    entry.unreadable = std_sv(status.message());
   };
   const std::string id = transactional_id(o);
   ask("kafka.transactional_id", "transactional id", id, kafka::try_transactional_id);
@@ -190,7 +197,7 @@ void check_rights(const Options& o, std::vector<KafkaTopic>& topics, std::set<st
   std::vector<kafka::TopicUse> uses;
   std::vector<KafkaTopic*> used;
   for (KafkaTopic& topic : topics) {
-    if (topic.state != KafkaTopic::State::right) continue;
+    if (topic.state != KafkaTopic::State::right || !(topic.reads || topic.writes)) continue;
     std::vector<std::string> names = topic.fits;
     if (names.empty()) names.push_back(topic.name);
     for (const std::string& name : names) {

@@ -27,7 +27,7 @@ struct KafkaTopic {
   std::vector<std::string> fits;  // the topics that a regular expression matches
   std::string says;               // what is missing or wrong, and the remedy; may have several lines
   std::string warning, remedy;    // for a setting that is allowed but may be a mistake
-  std::string unreadable;         // of an output: the right Read is missing, which only recovery needs
+  std::string unreadable;         // a right that only recovery needs is missing, or one cannot be checked
   size_t partitions = 0;
   int64_t message_bytes_max = 0;     // max.message.bytes of the topic
   int64_t delete_retention_ms = -1;  // only for the index log

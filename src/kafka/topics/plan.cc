@@ -47,7 +47,7 @@ void say_warnings(const std::vector<KafkaTopic>& topics, Warned& warned) {
     if (!topic.warning.empty() && warned.insert(topic.name).second)
       log::warn(topic.warning, {{"topic", topic.name}, {"to_keep_them", topic.remedy}});
     if (!topic.unreadable.empty() && warned.insert(topic.name + " is not read").second)
-      log::warn(topic.unreadable, {{"topic", topic.name}});
+      log::warn(topic.unreadable, {{topic.writes ? "topic" : "key", topic.writes ? topic.name : topic.key}});
     // KafkaSource waits for missing inputs; only a likely typo is worth a warning here.
     const size_t meant = topic.says.find(" (did you mean ");
     if (!topic.spec && meant != std::string::npos && warned.insert(topic.name).second)
