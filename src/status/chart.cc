@@ -95,7 +95,7 @@ void append_rate_chart(std::string& out, const std::vector<Sample>& samples) {
     frame.most = std::max(frame.most, sum);
   }
   frame.most = round_up(frame.most);
-  begin(out, frame, "Documents a second in the last hour, by verdict", short_number(frame.most) + "/s",
+  begin(out, frame, "Documents per second in the last hour, by verdict", short_number(frame.most) + "/s",
         short_number(frame.most / 2));
   std::vector<double> floor(steps.size(), 0);
   for (size_t band = 0; band < kBands && !steps.empty(); ++band) {

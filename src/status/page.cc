@@ -25,7 +25,7 @@ void rates_of_now(std::string& out, const PageData& d) {
   const auto a_second = [&](uint64_t n) { return rate(static_cast<double>(n) / seconds); };
   const uint64_t copies = b.copies() - a.copies();
   out += fmt::format(
-      "<section class=wide id=now><h2>Now</h2>\n<p class=soft>A second, over the last {}.</p>\n<dl>",
+      "<section class=wide id=now><h2>Now</h2>\n<p class=soft>Per second, over the last {}.</p>\n<dl>",
       span(b.at_ms - a.at_ms));
   fact(out, "documents", a_second(b.documents - a.documents));
   fact(out, "bytes", size(static_cast<double>(b.bytes - a.bytes) / seconds));
@@ -45,28 +45,28 @@ void totals(std::string& out, const PageData& d) {
   const uint64_t related = b.contained - a.contained + b.contains - a.contains + b.shares - a.shares;
   out += "<section class=wide id=rates><h2>The last hour</h2>\n<dl>";
   fact(out, "documents", count(documents));
-  fact(out, "a second", rate(static_cast<double>(documents) / seconds));
+  fact(out, "per second", rate(static_cast<double>(documents) / seconds));
   fact(out, "unique", count(b.unique - a.unique));
   fact(out, "near copies", count(near));
   fact(out, "exact copies", count(exact));
   if (partial != 0) fact(out, "copies of a part", count(partial));
   fact(out, "dedup ratio", percent(copies, judged));
   if (related != 0) {
-    fact(out, "unique, in an original", count(b.contained - a.contained));
-    fact(out, "with an original in them", count(b.contains - a.contains));
-    fact(out, "sharing a passage", count(b.shares - a.shares));
+    fact(out, "unique, contained in an original", count(b.contained - a.contained));
+    fact(out, "unique, contain an original", count(b.contains - a.contains));
+    fact(out, "unique, share a passage", count(b.shares - a.shares));
   }
-  fact(out, "of the bytes", percent(b.duplicate_bytes - a.duplicate_bytes, b.bytes - a.bytes));
+  fact(out, "share of bytes", percent(b.duplicate_bytes - a.duplicate_bytes, b.bytes - a.bytes));
   fact(out, "rejected", count(b.rejected - a.rejected));
-  fact(out, "skipped, no text", count(b.skipped - a.skipped + b.unscored - a.unscored));
+  fact(out, "skipped or without text", count(b.skipped - a.skipped + b.unscored - a.unscored));
   out +=
       "</dl>\n<p class=\"soft legend\"><span><span class=key "
       "style=\"background:var(--unique);margin-left:0\"></span>unique</span>"
       " <span><span class=key style=\"background:var(--near)\"></span>near copies</span>"
       " <span><span class=key style=\"background:var(--exact)\"></span>exact copies</span>"
-      " <span><span class=key style=\"background:var(--other)\"></span>rejected, skipped, no "
+      " <span><span class=key style=\"background:var(--other)\"></span>rejected, skipped, without "
       "text</span></p>\n"
-      "<div class=charts><figure><figcaption class=soft>documents a second</figcaption>\n";
+      "<div class=charts><figure><figcaption class=soft>documents per second</figcaption>\n";
   append_rate_chart(out, d.samples);
   out +=
       "</figure><figure><figcaption class=soft>dedup ratio: copies among the compared "
@@ -84,15 +84,15 @@ void index_facts(std::string& out, const PageData& d) {
   const OriginalsStats& s = d.index->stats;
   out += "<dl>";
   fact(out, "originals", count(s.live));
-  if (d.originals_most != 0) fact(out, "of at most", count(d.originals_most));
+  if (d.originals_most != 0) fact(out, "at most", count(d.originals_most));
   if (s.old) {
-    fact(out, "of them in segments", count(s.old->live));
+    fact(out, "in segments", count(s.old->live));
     fact(out, "segments", count(s.old->segments));
-    fact(out, "pages read of them", count(s.old->key_pages + s.old->row_pages));
+    fact(out, "pages read of segments", count(s.old->key_pages + s.old->row_pages));
   }
   fact(out, "memory", size(static_cast<double>(s.memory_bytes())));
-  fact(out, "of it tables", size(static_cast<double>(s.table_bytes)));
-  fact(out, "texts' sets, on disk", size(static_cast<double>(d.index->body_bytes)));
+  fact(out, "tables", size(static_cast<double>(s.table_bytes)));
+  fact(out, "shingle sets, on disk", size(static_cast<double>(d.index->body_bytes)));
   out += "</dl></section>\n<section id=snapshots><h2>Snapshots</h2>\n";
   if (!d.index->snapshots) {
     out += "<p>Nothing is kept (dry_run).</p></section>\n";
