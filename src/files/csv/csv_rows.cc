@@ -52,7 +52,7 @@ Parsed parse_row(std::string_view text, char separator, bool all, Row& out) {
     out.lines = lines_in(text.substr(0, out.end));
     return Parsed::no_row;
   };
-  const char ends[] = {separator, '\n'};
+  size_t feed = text.npos;  // the end of the line in which the field begins, once that is known
   for (size_t at = 0;; ++at) {
     std::string_view field;
     size_t end = 0;
@@ -66,11 +66,9 @@ Parsed parse_row(std::string_view text, char separator, bool all, Row& out) {
       if (end == text.size() && !all) return Parsed::wants_more;
       if (end < text.size() && text[end] != separator && text[end] != '\n') return no_row();
     } else {
-      end = text.find_first_of({ends, 2}, at);
-      if (end == text.npos) {
-        if (!all) return Parsed::wants_more;
-        end = text.size();
-      }
+      if (feed == text.npos || feed < at) feed = std::min(text.find('\n', at), text.size());
+      if (feed == text.size() && !all) return Parsed::wants_more;
+      end = std::min(text.substr(0, feed).find(separator, at), feed);
       field = text.substr(at, end - at);
       if ((end == text.size() || text[end] == '\n') && field.ends_with('\r')) field.remove_suffix(1);
     }

@@ -76,8 +76,9 @@ absl::Status missing(const std::vector<Column>& columns, std::string_view settin
   }
   for (size_t i = 0; i < std::min(names.size(), kShown); ++i) there += (i == 0 ? "" : ", ") + names[i];
   if (names.size() > kShown) there += fmt::format(" and {} more", names.size() - kShown);
-  return absl::NotFoundError(
-      fmt::format("no column {}, which {} names{}; the columns are: {}", asked, setting, meant, there));
+  return absl::NotFoundError(fmt::format("no column {}, which {} names{}; the columns are: {}{}", asked,
+                                         setting, meant, there,
+                                         setting == "input.text" ? "; --text-field names one" : ""));
 }
 
 absl::Status unreadable(std::string_view name, std::string_view setting, std::string_view why) {
