@@ -21,9 +21,13 @@ bool is_variable(std::string_view part) { return part.starts_with('{') && part.e
 
 }  // namespace
 
-void Router::add(std::string method, std::string_view pattern, Handler handler, Access access) {
-  auto route = std::make_shared<Route>(Route{
-      .method = std::move(method), .parts = split(pattern), .handler = std::move(handler), .access = access});
+void Router::add(std::string method, std::string_view pattern, Handler handler, Access access,
+                 LaterHandler later) {
+  auto route = std::make_shared<Route>(Route{.method = std::move(method),
+                                             .parts = split(pattern),
+                                             .handler = std::move(handler),
+                                             .access = access,
+                                             .later = std::move(later)});
   const std::unique_lock lock(mutex_);
   std::erase_if(routes_,
                 [&](const auto& old) { return old->method == route->method && old->parts == route->parts; });

@@ -14,24 +14,32 @@
 namespace doppel::http {
 
 using Handler = std::function<Response(const Request&)>;
+// Gives a request its response: once, on any thread. A request whose last copy of it goes without a call gets
+// 500.
+using Reply = std::function<void(Response)>;
+// A handler that answers later, and occupies no thread until then. The request lives until the reply is
+// called.
+using LaterHandler = std::function<void(const Request&, Reply)>;
 
 // open: everybody who can connect may call it. token: the request needs the bearer token, and is refused if
-// none is configured. probe: as open, and a thread and connections of its own answer it when all others are
-// busy.
-enum class Access { open, token, probe };
+// none is configured. token_if_any: the request needs the token if one is configured. probe: as open, and a
+// thread and connections of its own answer it when all others are busy.
+enum class Access { open, probe, token_if_any, token };
 
 struct Route {
   std::string method;
   std::vector<std::string> parts;  // of the pattern; "{name}" matches any non-empty part
   Handler handler;
   Access access = Access::open;
+  LaterHandler later = {};  // in place of `handler`
 };
 
 class Router {
  public:
   // A pattern is like "/v1/documents/{id}". A part in braces matches one part of a path; its decoded text may
   // contain slashes. A route with the same method and pattern is replaced.
-  void add(std::string method, std::string_view pattern, Handler handler, Access access);
+  void add(std::string method, std::string_view pattern, Handler handler, Access access,
+           LaterHandler later = {});
 
   struct Match {
     std::shared_ptr<const Route> route;  // null: see `allowed`

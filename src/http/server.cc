@@ -311,7 +311,7 @@ struct Server::Impl::Connection : std::enable_shared_from_this<Connection> {
     if (route->access == Access::token && server.options.token.empty())
       return error(403,
                    "changes are disabled: no token is configured (http.token_file or DOPPEL_HTTP_TOKEN)");
-    if (route->access == Access::token && request.token != Request::Token::right)
+    if (route->access >= Access::token_if_any && request.token == Request::Token::missing)
       return token_needed("this request needs the server's bearer token");
     return look_at_body(head);
   }
@@ -349,41 +349,60 @@ struct Server::Impl::Connection : std::enable_shared_from_this<Connection> {
     }
     asio::post(probe ? server.probes : server.handlers, [self = shared_from_this(), probe]() mutable {
       if (!probe) self->server.queued.fetch_sub(1);
-      self->response = self->handle();
-      // The last reference ends on the server's thread.
-      asio::io_context& io = self->server.io;
-      asio::post(io, [self = std::move(self)] { self->respond(); });
+      handle(std::make_shared<Pending>(std::move(self)));
     });
   }
 
-  // On a thread of a pool.
-  Response handle() {
-    try {
-      if (!coding.empty()) {
-        Budget::Full full = Budget::Full::no;
-        const auto room = [&](uint64_t bytes) { return (full = held.take(bytes)) == Budget::Full::no; };
-        switch (unpack(coding, packed, server.options.max_body, room, body)) {
-          case Unpacked::whole:
-            break;
-          case Unpacked::unknown_coding: {
-            Response out = error(415, "a body may be packed with gzip or zstd, and with nothing else");
-            out.headers.emplace_back("Accept-Encoding", "gzip, zstd");
-            return out;
-          }
-          case Unpacked::damaged:
-            return error(400, "the body is not what its Content-Encoding says, or it is damaged");
-          case Unpacked::too_large:
-            return too_large();
-          case Unpacked::no_room:
-            return no_room(full == Budget::Full::no ? Budget::Full::all : full);
-        }
-      }
-      request.body = body;
-      return route->handler(request);
-    } catch (const std::exception& failed) {
-      log::error("a request failed", {{"path", request.path}, {"error", failed.what()}});
-      return error(500, "this request failed; the log says why");
+  // A request that waits for its response. give() works once, on any thread.
+  struct Pending {
+    ~Pending() { give(error(500, "this request failed; the log says why")); }
+    void give(Response response) {
+      if (given.exchange(true)) return;
+      of->response = std::move(response);
+      // The last reference ends on the server's thread.
+      asio::io_context& io = of->server.io;
+      asio::post(io, [self = std::move(of)] { self->respond(); });
     }
+    std::shared_ptr<Connection> of;
+    std::atomic<bool> given = false;
+  };
+
+  // On a thread of a pool.
+  static void handle(const std::shared_ptr<Pending>& pending) {
+    Connection& connection = *pending->of;
+    const std::shared_ptr<const Route> called = connection.route;
+    const std::string path(connection.request.path);
+    try {
+      if (std::optional<Response> refusal = connection.unpack_body())
+        return pending->give(*std::move(refusal));
+      connection.request.body = connection.body;
+      if (!called->later) return pending->give(called->handler(connection.request));
+      called->later(connection.request, [pending](Response with) { pending->give(std::move(with)); });
+    } catch (const std::exception& failed) {
+      log::error("a request failed", {{"path", path}, {"error", failed.what()}});
+    }
+  }
+
+  std::optional<Response> unpack_body() {
+    if (coding.empty()) return std::nullopt;
+    Budget::Full full = Budget::Full::no;
+    const auto room = [&](uint64_t bytes) { return (full = held.take(bytes)) == Budget::Full::no; };
+    switch (unpack(coding, packed, server.options.max_body, room, body)) {
+      case Unpacked::whole:
+        return std::nullopt;
+      case Unpacked::unknown_coding: {
+        Response out = error(415, "a body may be packed with gzip or zstd, and with nothing else");
+        out.headers.emplace_back("Accept-Encoding", "gzip, zstd");
+        return out;
+      }
+      case Unpacked::damaged:
+        return error(400, "the body is not what its Content-Encoding says, or it is damaged");
+      case Unpacked::too_large:
+        return too_large();
+      case Unpacked::no_room:
+        break;
+    }
+    return no_room(full == Budget::Full::no ? Budget::Full::all : full);
   }
 
   // Answers without the rest of the request. Later, because feed() still holds what follows.
@@ -571,6 +590,10 @@ std::string Server::url() const { return impl_->listening.place.url(); }
 
 void Server::route(std::string method, std::string_view pattern, Handler handler, Access access) {
   impl_->router.add(std::move(method), pattern, std::move(handler), access);
+}
+
+void Server::route_later(std::string method, std::string_view pattern, LaterHandler handler, Access access) {
+  impl_->router.add(std::move(method), pattern, {}, access, std::move(handler));
 }
 
 void Server::stop() { impl_->stop(); }

@@ -52,9 +52,11 @@ class Server {
 
   // Any thread may call it at any time, except a handler.
   void route(std::string method, std::string_view pattern, Handler handler, Access access = Access::open);
+  void route_later(std::string method, std::string_view pattern, LaterHandler handler,
+                   Access access = Access::open);
 
-  // Answers what it has received, then closes all connections. Waits for the handlers that run, so these must
-  // not wait for the caller.
+  // Answers what it has received, then closes all connections. Waits for the handlers that run, and for
+  // replies that come later, so these must not wait for the caller.
   void stop();
 
  private:

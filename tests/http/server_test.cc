@@ -2,9 +2,11 @@
 
 #include <gmock/gmock.h>
 
+#include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -236,6 +238,52 @@ TEST(Server, ManyClientsAtOnce) {
   }
   clients.clear();
   EXPECT_EQ(right, 400);
+}
+
+// No thread waits for an answer that comes later: there are more such requests than threads.
+TEST(Server, AnswersLater) {
+  ServerOptions options;
+  options.threads = 2;
+  const auto server = start(options);
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<std::pair<std::string, Reply>> waiting;
+  server->route_later("POST", "/later", [&](const Request& request, Reply reply) {
+    const std::lock_guard lock(mutex);
+    waiting.emplace_back(request.body, std::move(reply));
+    changed.notify_all();
+  });
+  server->route_later("POST", "/never", [](const Request&, const Reply&) {});
+  const int port = server->port();
+  const auto request = [](const std::string& body) {
+    return "POST /later HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(body.size()) +
+           "\r\n\r\n" + body;
+  };
+  std::vector<RawClient> clients;
+  for (int i = 0; i < 8; ++i) clients.emplace_back(port).send(request("body " + std::to_string(i)));
+  {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return waiting.size() == clients.size(); });
+  }
+  EXPECT_EQ(body_of(post(port, "/echo", "others are answered")), "others are answered");
+  EXPECT_EQ(status_of(post(port, "/never", "")), 500);
+  for (auto& [body, reply] : waiting) reply({.body = body + " has its answer"});
+  for (size_t i = 0; i < clients.size(); ++i) {
+    clients[i].finish();
+    EXPECT_EQ(body_of(clients[i].receive()), "body " + std::to_string(i) + " has its answer");
+  }
+}
+
+TEST(Server, TheTokenIsNeededWhereThereIsOne) {
+  ServerOptions with;
+  with.token = kToken;
+  for (const bool configured : {false, true}) {
+    const auto server = start(configured ? with : ServerOptions{});
+    server->route("POST", "/add", [](const Request&) { return Response{}; }, Access::token_if_any);
+    const std::string right = std::string("Authorization: Bearer ") + kToken + "\r\n";
+    EXPECT_EQ(status_of(post(server->port(), "/add", "x")), configured ? 401 : 200);
+    EXPECT_EQ(status_of(post(server->port(), "/add", "x", right)), 200);
+  }
 }
 
 }  // namespace
