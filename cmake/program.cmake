@@ -3,7 +3,8 @@
 #   doppel_app  the daemon, its roles and pages, and the commands
 file(GLOB_RECURSE DOPPEL_NET CONFIGURE_DEPENDS src/http/*.cc src/fetch/*.cc src/kafka/*.cc)
 file(GLOB_RECURSE DOPPEL_APP CONFIGURE_DEPENDS
-  src/signing/*.cc src/shards/*.cc src/daemon/*.cc src/roles/*.cc src/commands/*.cc src/metrics/*.cc src/status/*.cc)
+  src/signing/*.cc src/shards/*.cc src/daemon/*.cc src/roles/*.cc src/commands/*.cc src/metrics/*.cc src/status/*.cc
+  src/intake/*.cc)
 add_library(doppel_net STATIC ${DOPPEL_NET})
 add_library(doppel_app STATIC ${DOPPEL_APP})
 target_include_directories(doppel_net PUBLIC src)

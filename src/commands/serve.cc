@@ -100,11 +100,14 @@ int serve_main(int argc, char** argv) {
       "receive\n"
       "documents, JSONL files that grow and are rotated, or stdin. It judges every document exactly once, "
       "whatever\n"
-      "stops the process: start it again, and it continues. With --role it is a part of an index on many\n"
-      "machines (docs/cluster.md).\n\n"
+      "stops the process: start it again, and it continues. With --http it also takes documents by HTTP, "
+      "and\n"
+      "answers each with its verdict (docs/http.md). With --role it is a part of an index on many machines\n"
+      "(docs/cluster.md).\n\n"
       "Examples:\n"
       "  doppel serve --state index -o duplicates.jsonl inbox/          text files, .jsonl, .json, .gz\n"
       "  doppel serve --state index -o duplicates.jsonl /var/log/crawl.jsonl\n"
+      "  doppel serve --state index --http 127.0.0.1:9464               documents come by HTTP alone\n"
       "  doppel serve --config /etc/doppel.yaml\n"
       "  doppel serve --config /etc/doppel.yaml --role matcher --shards 0-31/64",
       "doppel serve");
@@ -115,6 +118,7 @@ int serve_main(int argc, char** argv) {
   add_setting_flag(app, common, "--keep", "files.unique");
   add_setting_flag(app, common, "--rejects", "files.rejects");
   add_setting_flag(app, common, "--state", "state.directory");
+  add_setting_flag(app, common, "--http", "http.listen");
   add_setting_flag(app, common, "-t,--threshold", "threshold");
   add_setting_flag(app, common, "--threads", "threads");
   add_setting_flag(app, common, "--role", "cluster.role");

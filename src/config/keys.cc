@@ -387,7 +387,8 @@ void http_keys(const Add& add) {
       "Addresses, localhost and names without a dot are always permitted."));
   add(text_key("http.token_file", AT(http.token_file),
                "File with the bearer token for requests that change something. DOPPEL_HTTP_TOKEN in the "
-               "environment overrides it. With neither, such requests are refused."));
+               "environment overrides it. With neither, such requests are refused, but documents are inserted if "
+               "HTTP is the only input."));
   add(size_key("http.max_body", AT(http.max_body), 1024, 1u << 30, "The largest body of a request."));
 }
 

@@ -18,11 +18,13 @@ absl::Status decide(DaemonParts& daemon, const Deciding& d) {
   pipeline.keys = d.keys;
   pipeline.known_again = d.known_again;
   pipeline.stop = [stop = daemon.stopper(), &d] { return stop() || d.interrupted(); };
+  pipeline.recall = d.recall;
   pipeline.requests = d.requests;
   pipeline.read_now = late_reader(d.fetching);
   pipeline.observe = [&](const Decided& decided, const BatchTimes& times) {
     daemon.monitor.metrics().observe(decided, times);
     d.web.observe(decided);
+    d.observe(decided);
     if (!daemon.kafka) return;
     if (const std::string warning = firehose.observe(decided); !warning.empty()) log::warn(warning);
   };

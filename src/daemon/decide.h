@@ -29,6 +29,9 @@ struct Deciding {  // all references outlive the call
   // See Pipeline::requests. decide() calls `settled` after each batch whose events are final.
   std::function<bool(Work&)> requests = [](Work&) { return false; };
   std::function<void()> settled = [] {};
+  std::function<absl::Status(const Batch&, Work&)> recall = {};  // see Pipeline
+  // See Pipeline::observe.
+  std::function<void(const Decided&)> observe = [](const Decided&) {};
 };
 
 // Returns when the session ends, or with the error that must stop the process. After DataLoss it marks the

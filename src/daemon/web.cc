@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "absl/strings/str_join.h"
 #include "base/clock.h"
 #include "doppel/version.h"
 
@@ -30,6 +31,10 @@ Web::Web(http::Server* server, WebParts parts)
             .forgets_not = parts_.forgets_not}) {
   if (server_ == nullptr) return;
   api_.route(*server_);
+  if (!parts_.config.options.kafka.brokers.empty()) {
+    for (const auto& [method, path] : {std::pair("POST", "/v1/documents"), {"PUT", "/v1/documents/{id}"}})
+      server_->route(method, path, api_.guarded([this](const http::Request&) { return no_insert(); }));
+  }
   server_->route("GET", "/", api_.guarded([this](const http::Request& r) { return page(r); }));
   server_->route("GET", "/clusters/{id}",
                  api_.guarded([this](const http::Request& r) { return cluster(r); }));
@@ -38,6 +43,12 @@ Web::Web(http::Server* server, WebParts parts)
 Web::~Web() {
   mailbox_.close();  // ends handlers that wait, so that
   api_.close();      // this can wait for all of them
+}
+
+http::Response Web::no_insert() const {
+  const Options& o = parts_.config.options;
+  return http::error(501, "documents do not come by HTTP where Kafka is the input; send them to the topic " +
+                              absl::StrJoin(o.kafka.topics, " or "));
 }
 
 http::Response Web::cluster(const http::Request& request) const {

@@ -49,6 +49,7 @@ class Web {
  private:
   http::Response page(const http::Request& request);
   http::Response cluster(const http::Request& request) const;
+  http::Response no_insert() const;
 
   http::Server* server_;
   WebParts parts_;

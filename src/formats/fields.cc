@@ -192,6 +192,8 @@ void Gathered::put(Document& out) const {
 }
 
 std::string place_in_words(const Record& record) {
+  if (record.sender != nullptr)
+    return fmt::format("{}/{} (document {} of its request)", record.source, record.offset, record.line);
   if (record.row) return fmt::format("{}: row {}", record.source, record.offset);
   if (record.line == 0) return std::string(record.source);
   return fmt::format("{}:{} (byte {})", record.source, record.line, record.offset);

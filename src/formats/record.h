@@ -34,6 +34,11 @@ struct RecordRest {
 // in blocks. Their content is unspecified.
 inline constexpr size_t kRecordPadding = 64;
 
+// What the sender of a document says beside it, which takes precedence over the document; empty: nothing.
+struct Sender {
+  std::string_view id, url;
+};
+
 struct Header {
   std::string_view name;
   std::optional<std::string_view> value;  // nullopt: null
@@ -49,16 +54,17 @@ struct Record {
   std::span<const Header> headers;      // Kafka's
   std::string_view source;              // the file's path as given (or found), or the topic
   int32_t partition = -1;               // -1: a file
-  uint32_t incarnation = 1;     // of the topic: how many topics of this name there were, including this one
-  uint32_t moved = 0;           // how many incarnations before are the same topic (state/index_log.h)
-  std::string_view topic_id;    // the brokers' id of the topic; empty: unknown
-  uint64_t offset = 0;          // Kafka's offset, or the byte offset in the (decompressed) file
-  uint64_t line = 0;            // line number in the file, from 1; 0 if the file has no lines
-  int64_t timestamp_ms = -1;    // Kafka's; -1 if there is none
-  bool whole_file = false;      // the record is a whole file, not a line
-  std::string_view media_type;  // of a whole file or a body, as its sender says; empty: unknown
-  bool row = false;             // the record is a row of a table; offset is its number, from 0
-  bool warc = false;            // the record is from a WARC file: head and block, possibly truncated
+  uint32_t incarnation = 1;   // of the topic: how many topics of this name there were, including this one
+  uint32_t moved = 0;         // how many incarnations before are the same topic (state/index_log.h)
+  std::string_view topic_id;  // the brokers' id of the topic; empty: unknown
+  uint64_t offset = 0;        // Kafka's offset, or the byte offset in the (decompressed) file
+  uint64_t line = 0;          // line number in the file, from 1; 0 if the file has no lines
+  int64_t timestamp_ms = -1;  // Kafka's; -1 if there is none
+  bool whole_file = false;    // the record is a whole file, not a line
+  const Sender* sender = nullptr;  // of a document that came by HTTP; its offset is its number in the index
+  std::string_view media_type;     // of a whole file or a body, as its sender says; empty: unknown
+  bool row = false;                // the record is a row of a table; offset is its number, from 0
+  bool warc = false;               // the record is from a WARC file: head and block, possibly truncated
   // Where the WARC record starts in the stored file (in a compressed file, its member).
   std::optional<uint64_t> warc_offset;
   std::shared_ptr<const RecordRest> rest;  // for a WARC record of which `value` is only the beginning

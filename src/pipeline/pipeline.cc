@@ -175,6 +175,7 @@ class Run {
   }
 
   absl::Status resolve() {
+    if (p_.recall && !now_->batch.records.empty()) RETURN_IF_ERROR(p_.recall(now_->batch, now_->work));
     const bool requests = p_.requests(now_->work);
     if (now_->batch.records.empty() && now_->batch.problems.empty() && !requests) {
       p_.progress(counters_);

@@ -98,6 +98,9 @@ struct Pipeline {
   int threads = 1;
   // Called between batches; true ends the run cleanly.
   std::function<bool()> stop = [] { return false; };
+  // Called before each batch with records is resolved. It may make documents `skipped` that need no verdict.
+  // May be empty.
+  std::function<absl::Status(const Batch&, Work&)> recall;
   // Called before each batch is resolved, and from time to time while no batch arrives. It may add requests
   // from outside the stream (Work::forget). Returns true if the batch must run even without documents.
   std::function<bool(Work&)> requests = [](Work&) { return false; };

@@ -351,6 +351,12 @@ void append_verdict_event(std::string& out, const Metadata& document, const Outc
   out += '}';
 }
 
+void append_any_verdict(std::string& out, const EventContext& context, const Metadata& document,
+                        const Metadata& original, const Outcome& outcome, std::string_view reason) {
+  outcome.verdict == Verdict::duplicate ? append_duplicate_of(out, context, document, original, outcome)
+                                        : append_verdict_event(out, document, outcome, reason);
+}
+
 namespace {
 
 enum Flags : uint8_t { kKey = 1, kWholeFile = 2, kWarc = 4, kNull = 8, kRow = 16 };

@@ -47,6 +47,11 @@ void append_verdict(std::string& out, const Metadata& document, const Metadata& 
 void append_verdict_event(std::string& out, const Metadata& document, const Outcome& outcome,
                           std::string_view reason);
 
+// One of these events for a document, whatever its verdict: what output.verdicts: all shows. A duplicate
+// needs `original`.
+void append_any_verdict(std::string& out, const EventContext& context, const Metadata& document,
+                        const Metadata& original, const Outcome& outcome, std::string_view reason);
+
 std::string_view kind_name(Kind kind);           // "exact", "near", "contained"
 std::string_view verdict_name(Verdict verdict);  // "unique", ...
 

@@ -82,6 +82,11 @@ Metadata metadata_of(const Record& record, const Document& document) {
                .tags = document.tags,
                .passthrough = document.passthrough};
   if (record.timestamp_ms >= 0) out.arrival_ms = record.timestamp_ms;
+  if (const Sender* sender = record.sender; sender != nullptr) {
+    if (!sender->id.empty()) out.id = sender->id;
+    if (!sender->url.empty()) out.url = sender->url;
+    out.whole_file = false;  // its name is not its source
+  }
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/eventfd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -24,6 +25,7 @@
 #include "files/write/files_sink.h"
 #include "files/write/outputs.h"
 #include "formats/presets.h"
+#include "intake/intake.h"
 #include "open/assemble.h"
 #include "open/originals.h"
 #include "open/setup.h"
@@ -42,13 +44,25 @@ std::vector<NamedPath> outputs_of(const Options& o) {
       {"files.output", o.files.output}, {"files.unique", o.files.unique}, {"files.rejects", o.files.rejects}};
 }
 
+// Whether documents may come by HTTP alone: somebody chose the address, so that a forgotten path is noticed.
+bool is_service(const Config& config) {
+  return !config.options.http.listen.empty() &&
+         std::any_of(config.settings.begin(), config.settings.end(), [](const Setting& setting) {
+           return setting.key == "http.listen" && setting.origin != "default";
+         });
+}
+
 // Refuses outputs inside the inputs: doppel would read what it writes.
-absl::Status check_places(const Options& o) {
+absl::Status check_places(const Config& config) {
+  const Options& o = config.options;
   const Options::Files& files = o.files;
-  if (files.paths.empty()) {
+  if (files.paths.empty() && !is_service(config)) {
     return invalid(
-        "nothing to read: name files or directories (files.paths), or Kafka (kafka.brokers, kafka.topics)");
+        "nothing to read: name files or directories (files.paths), or Kafka (kafka.brokers, kafka.topics), "
+        "or the address at which documents come (--http, http.listen)");
   }
+  if (files.paths.empty() && is_signed(o.input))
+    return invalid("input.format: documents that come by HTTP are not signed; name another format");
   if (o.state_directory.empty()) {
     return invalid(
         "state.directory: serve needs a directory for its index, so that the next start can continue");
@@ -81,15 +95,34 @@ absl::Status check_places(const Options& o) {
 
 }  // namespace
 
+namespace {
+
+// Documents by HTTP, in the daemon's server; null if there is none. Beside files an insert needs the token,
+// as every other change. Alone it needs the token if there is one.
+std::shared_ptr<Intake> take_by_http(const DaemonParts& daemon) {
+  const Options& o = daemon.options;
+  if (daemon.server == nullptr || is_signed(o.input)) return nullptr;
+  const bool alone = o.files.paths.empty();
+  auto intake = std::make_shared<Intake>(
+      IntakeOptions{.format = o.input,
+                    .access = alone ? http::Access::token_if_any : http::Access::token,
+                    .to_disk = o.fsync == Fsync::commit});
+  intake->route(*daemon.server);
+  return intake;
+}
+
+}  // namespace
+
 absl::Status serve_files(const Config& config, const std::function<bool()>& stop_requested) {
   const Options& o = config.options;
-  RETURN_IF_ERROR(check_places(o));
+  RETURN_IF_ERROR(check_places(config));
   RETURN_IF_ERROR(check_format(o.input));
   RETURN_IF_ERROR(check_format_of_files(o.input.format));
   ASSIGN_OR_RETURN(const std::unique_ptr<DaemonParts> daemon,
                    DaemonParts::begin(config, o, {.stop = stop_requested}));
   Monitor& monitor = daemon->monitor;
-  log::info("starting", {{"input", absl::StrJoin(o.files.paths, ", ")},
+  const std::shared_ptr<Intake> intake = take_by_http(*daemon);
+  log::info("starting", {{"input", o.files.paths.empty() ? "HTTP" : absl::StrJoin(o.files.paths, ", ")},
                          {"output", o.files.output},
                          {"state", o.state_directory}});
   if (o.files.output == "-" && o.files.paths != std::vector<std::string>{"-"}) {
@@ -110,7 +143,11 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
   std::unique_ptr<FilesSink> sink;
   SessionOptions opening = session_options(o, daemon->engine);
   opening.supports = [&](std::string_view position) { return outputs_support(sink_options, position); };
-  opening.state.sync_outputs = [&] { return sink != nullptr ? sink->sync() : absl::OkStatus(); };
+  std::unique_ptr<Receipts> receipts;
+  opening.state.sync_outputs = [&] {
+    if (receipts != nullptr) RETURN_IF_ERROR(receipts->sync());
+    return sink != nullptr ? sink->sync() : absl::OkStatus();
+  };
   opening.check = [&](const Recovered& found) {
     for (const std::string& each : found.notes) log::warn(each);
     return check_outputs_are_there(sink_options, found.sink_position, o.state_directory);
@@ -146,20 +183,24 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
   RETURN_IF_ERROR(journal.commit_outputs(sink->position()));  // the outputs belong to this index from here on
 
   start = Clock::now();
-  FollowOptions follow{.files =
-                           files_source_options(o, o.files.paths, daemon->engine.scheme, o.files.unique)};
-  const Fd bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  follow.bell = bell.get();
-  // Symbolic links among the inputs may still lead to these.
-  follow.finder.left_out = {o.state_directory};
-  for (const auto& [what, path] : outputs_of(o)) {
-    if (!path.empty() && path != "-") follow.finder.left_out.push_back(path);
+  const Fd no_intake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  const int bell = intake != nullptr ? intake->bell() : no_intake.get();
+  std::unique_ptr<Source> files, inserted;
+  if (!o.files.paths.empty()) {
+    FollowOptions follow{
+        .files = files_source_options(o, o.files.paths, daemon->engine.scheme, o.files.unique), .bell = bell};
+    // Symbolic links among the inputs may still lead to these.
+    follow.finder.left_out = {o.state_directory};
+    for (const auto& [what, path] : outputs_of(o)) {
+      if (!path.empty() && path != "-") follow.finder.left_out.push_back(path);
+    }
+    follow.files.stop = daemon->stopper();
+    ASSIGN_OR_RETURN(files, open_follow_source(follow, recovered.source_position));
   }
-  follow.files.stop = daemon->stopper();
-  ASSIGN_OR_RETURN(const std::unique_ptr<Source> source,
-                   open_follow_source(follow, recovered.source_position));
+  if (intake != nullptr) inserted = intake->source(files.get());
+  Source& source = inserted != nullptr ? *inserted : *files;
   ASSIGN_OR_RETURN(const std::unique_ptr<FetchSource> fetching,
-                   fetch_from(*source, fetch_options(o, daemon->stopper()), engine));
+                   fetch_from(source, fetch_options(o, daemon->stopper()), engine));
   std::shared_ptr<void> watched;
   if (fetching != nullptr) watched = monitor.watch(*fetching);
   monitor.progress(engine, state);
@@ -173,31 +214,49 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
                                  .forgetting = &forgetting,
                                  .checkpoint = [&] { return state.checkpoint(); },
                                  .snapshots = [&] { return state.checkpoint_stats(); },
-                                 .bell = bell.get()});
+                                 .bell = bell});
+  std::function<absl::Status(const Batch&, Work&)> recall;
+  std::unique_ptr<Sink> keeping;
+  if (intake != nullptr) {
+    std::vector<std::string> notes;
+    ASSIGN_OR_RETURN(receipts, Receipts::open(o.state_directory, state.epoch(), recovered.documents, notes));
+    for (const std::string& each : notes) log::warn(each);
+    recall = [&](const Batch& batch, Work& work) { return intake->recall(batch, work); };
+    keeping = intake->sink(*sink);
+    intake->open(sink_options.context, recovered.documents, engine, *receipts);
+  }
   monitor.ready(engine);
   log::info("ready", {{"input_listed_ms", ms_since(start)}, {"epoch", recovered.epoch}});
   notify::ready();
 
   KnownAgain known_again(engine.originals().next_seq(), engine.originals().first_own());
-  RETURN_IF_ERROR(decide(*daemon, {.source = *source,
-                                   .fetching = fetching.get(),
-                                   .engine = engine,
-                                   .state = state,
-                                   .sink = *sink,
-                                   .journal = &journal,
-                                   .known_again = &known_again,
-                                   .web = web,
-                                   .report = report,
-                                   .requests =
-                                       [&](Work& work) {
-                                         requests.look();
-                                         return forgetting.fill(work) || sink->has_more_to_write();
-                                       },
-                                   .settled =
-                                       [&] {
-                                         forgetting.settled();
-                                         requests.answer();
-                                       }}));
+  const absl::Status decided =
+      decide(*daemon, {.source = source,
+                       .fetching = fetching.get(),
+                       .engine = engine,
+                       .state = state,
+                       .sink = keeping != nullptr ? *keeping : *sink,
+                       .journal = &journal,
+                       .known_again = &known_again,
+                       .web = web,
+                       .report = report,
+                       .requests =
+                           [&](Work& work) {
+                             requests.look();
+                             return forgetting.fill(work) || sink->has_more_to_write();
+                           },
+                       .settled =
+                           [&] {
+                             forgetting.settled();
+                             requests.answer();
+                           },
+                       .recall = std::move(recall),
+                       .observe =
+                           [&](const Decided&) {
+                             if (intake != nullptr) intake->committed();
+                           }});
+  if (intake != nullptr) intake->close();
+  RETURN_IF_ERROR(decided);
   RETURN_IF_ERROR(sink->finish());
   return state.checkpoint();
 }

@@ -6,9 +6,9 @@
 namespace doppel {
 namespace {
 
-// Records of a pipe, and documents from a program, have no permanent place.
+// Records of a pipe, and documents from a program or by HTTP, have no permanent place.
 bool has_place(const Metadata& m) {
-  return m.partition >= 0 || (m.source != "-" && m.source != kProgramSource);
+  return m.partition >= 0 || (m.source != "-" && m.source != kProgramSource && m.source != kHttpSource);
 }
 
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }

@@ -14,6 +14,9 @@ struct Outcome;
 
 // The source of documents from a program, which have no place.
 inline constexpr std::string_view kProgramSource = "python";
+// The source of documents that came by HTTP, which have none either: their offset is their number in the
+// index.
+inline constexpr std::string_view kHttpSource = "http";
 
 // Whether two encoded metadata, of documents with equal texts, belong to the same document: they have the
 // same place in a file, or the same id or key. Different dates make them different: a page that was fetched

@@ -2,7 +2,7 @@
 // The columns of a state directory: the files "hot" and "bodies". Each begins with a header, as the journal
 // does. Its 48 bytes (little endian):
 //
-//    0  8   magic: "doppel", then the kind: 'H' hot, 'B' bodies, 'J' journal, then '\n'
+//    0  8   magic: "doppel", then the kind: 'H' hot, 'B' bodies, 'J' journal, 'R' receipts, then '\n'
 //    8  u32 version of the format: 2; of a journal 4 (older ones: 2 or 3)
 //   12  u32 num_perm     (hot; else 0)
 //   16  u32 mask_words   (hot; else 0)
@@ -37,7 +37,7 @@ constexpr size_t kFileHeaderBytes = 48;
 constexpr uint32_t kStateVersion = 2;
 constexpr uint32_t kJournalVersion = 4;
 
-enum class FileKind : char { hot = 'H', bodies = 'B', journal = 'J' };
+enum class FileKind : char { hot = 'H', bodies = 'B', journal = 'J', receipts = 'R' };
 
 struct FileHeader {
   FileKind kind = FileKind::hot;

@@ -7,8 +7,9 @@
 #include <optional>
 
 #include "base/check.h"
-#include "base/json_text.h"
 #include "base/faults.h"
+#include "base/json_text.h"
+#include "base/reason.h"
 #include "base/status.h"
 #include "files/write/outputs.h"
 #include "fmt/format.h"
@@ -118,6 +119,10 @@ absl::Status FilesSink::hand_on(bool to_disk) {
 
 absl::Status FilesSink::write_one(const Record& record, const SignedDocument& document,
                                   const Outcome& outcome) {
+  // Its sender asked once more, and hears what was written before.
+  if (record.sender != nullptr && outcome.verdict == Verdict::skipped &&
+      reason_of(document.reason) == Reason::repeated)
+    return absl::OkStatus();
   const bool duplicate = outcome.verdict == Verdict::duplicate;
   Metadata metadata, original;
   RETURN_IF_ERROR(decode_metadata(document.metadata, metadata));
@@ -180,10 +185,8 @@ void FilesSink::append_result(const SignedDocument& document, const Metadata& me
     append_verdict(line_, metadata, original, outcome, document.reason);
   } else if (duplicate && clusters) {
     add_to_cluster(metadata, original, outcome);
-  } else if (duplicate) {
-    append_duplicate_of(line_, options_.context, metadata, original, outcome);
-  } else if (options_.mode == FilesOutput::all_events) {
-    append_verdict_event(line_, metadata, outcome, document.reason);
+  } else if (duplicate || options_.mode == FilesOutput::all_events) {
+    append_any_verdict(line_, options_.context, metadata, original, outcome, document.reason);
   } else if (!outcome.related.empty() && !clusters) {
     append_partial_copy_of(line_, options_.context, metadata, outcome);
   }

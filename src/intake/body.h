@@ -1,0 +1,25 @@
+#pragma once
+// Reads the body of a request that inserts documents, with the readers of files.
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "formats/decoder.h"
+#include "http/message.h"
+#include "pipeline/stream.h"
+
+namespace doppel {
+
+// Most documents of a request. They make one batch, because a request is inserted whole or not at all.
+inline constexpr size_t kInsertedMost = 100'000;
+
+// Adds the documents of a body to `batch`, in order; Record::line is the number of their line in the body.
+// Their offsets are not set. Otherwise returns the response that says what is wrong with the request; whether
+// a document can be read is not looked at. `id`: of its only document (PUT); nullopt: the documents have
+// their own.
+std::optional<http::Response> read_body(const http::Request& request, const FormatOptions& format,
+                                        std::optional<std::string_view> id, Batch& batch);
+
+}  // namespace doppel
