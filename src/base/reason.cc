@@ -13,6 +13,7 @@ constexpr ReasonInfo kReasons[] = {
     {Reason::schema_unknown, "schema_unknown", "schema_unknown", true},
     {Reason::schema_unusable, "schema_unusable", "schema_unusable", true},
     {Reason::avro, "avro", "avro", true},
+    {Reason::charset, "charset", "charset", true, false, true},
     {Reason::bad_text, "text: field", "bad_text", true},
     {Reason::no_text, "text: ", "no_text", true},
     {Reason::no_page_text, "pages without text", "no_text", true},
@@ -42,7 +43,10 @@ constexpr ReasonInfo kReasons[] = {
     {Reason::revisit_unresolved, "revisit_unresolved", "revisit_unresolved", false, true},
     {Reason::not_http, "not_http", "not_http", false, true},
     {Reason::repeated, "repeated", "repeated", false, true},
-    {Reason::other, "", "other", true, true},
+    {Reason::needs_javascript, "needs_javascript", "needs_javascript", false, false, true},
+    {Reason::fallback, "fallback", "fallback", false, false, true},
+    {Reason::empty, "empty", "empty", false, false, true},
+    {Reason::other, "", "other", true, true, true},
 };
 
 }  // namespace

@@ -22,6 +22,7 @@ enum class Reason : uint8_t {
   schema_unknown,
   schema_unusable,
   avro,
+  charset,  // of a page: unscored
   bad_text,
   no_text,
   no_page_text,
@@ -52,6 +53,10 @@ enum class Reason : uint8_t {
   revisit_unresolved,
   not_http,
   repeated,
+  // The record is a document without a text to compare: unscored.
+  needs_javascript,
+  fallback,
+  empty,
   other,  // the last one
 };
 
@@ -59,7 +64,7 @@ struct ReasonInfo {
   Reason reason;
   std::string_view begins;  // how its message begins
   std::string_view label;   // of the metrics; several reasons may share one
-  bool rejects = false, skips = false;
+  bool rejects = false, skips = false, unscores = false;
 };
 
 // In the order of Reason, without none.

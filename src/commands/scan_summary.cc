@@ -58,7 +58,12 @@ void print_summary(const Counters& c, const Engine& engine, const Bodies& bodies
               with_commas(c.too_large));
   }
   if (c.again != 0) print_err("  {} of them were in the index already\n", with_commas(c.again));
-  if (c.unscored != 0) print_err("  {} without a text of their own (unscored)\n", with_commas(c.unscored));
+  if (c.unscored != 0) {
+    std::string why;
+    for (const auto& [reason, count] : c.unscored_by)
+      why += fmt::format("{}{} {}", why.empty() ? ": " : ", ", with_commas(count), reason);
+    print_err("  {} without a text of their own (unscored){}\n", with_commas(c.unscored), why);
+  }
   for (const auto& [reason, count] : c.skipped_by)
     print_err("  {} skipped: {}\n", with_commas(count), reason);
   if (c.rejected != 0) print_err("  {} rejected\n", with_commas(c.rejected));

@@ -11,9 +11,9 @@ constexpr double kEverySeconds = 10;
 constexpr uint64_t kComplaints = 10;
 
 // Formats the counts as "status:3 type:1".
-std::string by_reason(const Counters& counters) {
+std::string by_reason(const std::map<std::string, uint64_t>& counts) {
   std::string out;
-  for (const auto& [reason, count] : counters.skipped_by) {
+  for (const auto& [reason, count] : counts) {
     if (!out.empty()) out += ' ';
     out += reason + ':' + std::to_string(count);
   }
@@ -38,7 +38,9 @@ void Report::progress(const Counters& now) {
                          {"duplicates", now.duplicates()},
                          {"rejected", now.rejected},
                          {"skipped", now.skipped},
-                         {"skipped_by", by_reason(now)},
+                         {"skipped_by", by_reason(now.skipped_by)},
+                         {"unscored", now.unscored},
+                         {"unscored_by", by_reason(now.unscored_by)},
                          {"originals", index_.stats().live}});
   before_ = now;
 }
@@ -53,7 +55,9 @@ void Report::end(const Counters& counters) const {
                         {"duplicates", counters.duplicates()},
                         {"rejected", counters.rejected},
                         {"skipped", counters.skipped},
-                        {"skipped_by", by_reason(counters)},
+                        {"skipped_by", by_reason(counters.skipped_by)},
+                        {"unscored", counters.unscored},
+                        {"unscored_by", by_reason(counters.unscored_by)},
                         {"problems", counters.problems},
                         {"seconds", std::chrono::duration<double>(Clock::now() - start_).count()}});
 }

@@ -38,7 +38,7 @@ struct Scheme {
 enum class Content : uint8_t {
   shingled,     // has slices
   digest_only,  // text below min_shingles: only an equal digest makes a duplicate
-  empty,        // no text: unscored
+  empty,        // no text of its own: unscored; `reason` says why
   rejected,     // could not be decoded; `reason` says why
   skipped,      // not judged; `reason` says why
   unread,       // its text was not fetched, because the index knows its payload

@@ -105,9 +105,12 @@ absl::Status BodyReader::read(const BodyBytes& body, Document& out) {
     page = page || is_page(body, type, out.text);
   }
   out.page = page;
-  if (!page) return absl::OkStatus();
-  ASSIGN_OR_RETURN(out.text, html_.text(out.text, extract_));
-  out.text_source = text_source_name(html_.source());
+  if (page) {
+    ASSIGN_OR_RETURN(out.text, html_.text(out.text, extract_));
+    out.text_source = text_source_name(html_.source());
+    out.unscored = html_.why_unscored();
+  }
+  if (!body.unicode && charsets_.is_unreadable(out.text)) out.unscored = Reason::charset;
   return absl::OkStatus();
 }
 

@@ -34,8 +34,10 @@ struct Document {
   std::string_view payload_digest;
 
   // Where the text of a page comes from, if not from its visible content: "data" or "fallback".
-  // input.fallback_text says how a fallback is judged.
   std::string_view text_source;
+  // If not none, the text is not compared: it is not the document's own, or cannot be read. Only of a
+  // `fallback` does input.fallback_text say otherwise.
+  Reason unscored = Reason::none;
 
   // How the bytes became the text. JSON strings are texts in UTF-8.
   bool page = false;         // it is the text of an HTML page

@@ -111,6 +111,8 @@ void StreamMetrics::count_document(const Decided& decided, size_t i) {
     count_similarity(outcome);
     const std::optional<Relation> relation = strongest_relation(outcome);
     if (relation && outcome.verdict == Verdict::unique) ++tally_.relations[static_cast<size_t>(*relation)];
+  } else if (outcome.verdict == Verdict::unscored) {
+    ++tally_.unscored[static_cast<size_t>(reason_of(decided.work.sign.documents[i].reason))];
   } else if (outcome.verdict == Verdict::rejected) {
     ++tally_.rejected[static_cast<size_t>(reason_of(decided.work.sign.documents[i].reason))];
   } else if (outcome.verdict == Verdict::skipped) {
@@ -241,6 +243,8 @@ void StreamMetrics::collect(Families& out) const {
   by_reason("doppel_rejected_total", "Records that could not be decoded.", &ReasonInfo::rejects,
             tally_.rejected);
   by_reason("doppel_skipped_total", "Records that are not judged.", &ReasonInfo::skips, tally_.skipped);
+  by_reason("doppel_unscored_total", "Documents without a text of their own.", &ReasonInfo::unscores,
+            tally_.unscored);
   out.counter("doppel_input_problems_total", "Inputs that could not be read as a whole.",
               static_cast<double>(tally_.problems));
 

@@ -54,7 +54,7 @@ class StreamMetrics {
 
   struct Tally {
     std::array<uint64_t, kOutcomes> documents{}, bytes{};
-    std::array<uint64_t, kReasons> rejected{}, skipped{};
+    std::array<uint64_t, kReasons> rejected{}, skipped{}, unscored{};
     uint64_t problems = 0;
     std::array<uint64_t, 5> removals{};  // by RemovalReason, including what RESOLVE removes by itself
     uint64_t listings_capped = 0, prints_capped = 0, checks_capped = 0;

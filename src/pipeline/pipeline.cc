@@ -79,6 +79,7 @@ void count(const Lane& lane, Counters& counters) {
         break;
       case Verdict::unscored:
         ++counters.unscored;
+        if (!document.reason.empty()) ++counters.unscored_by[document.reason];
         break;
       case Verdict::rejected:
         ++counters.rejected;

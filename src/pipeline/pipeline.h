@@ -56,7 +56,7 @@ struct Counters {
   uint64_t contained = 0, contains = 0, shares = 0;
   uint64_t partial = 0;  // documents that are duplicates because they are contained
   uint64_t listings_capped = 0, prints_capped = 0;
-  std::map<std::string, uint64_t> skipped_by;  // by reason
+  std::map<std::string, uint64_t> skipped_by, unscored_by;  // by reason
   MatchCounters match;
   uint64_t duplicates() const { return exact + near + partial; }
 };

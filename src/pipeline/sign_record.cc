@@ -70,13 +70,15 @@ void RecordSigner::sign(const Record& record, SignedDocument& out, uint8_t* slic
       out.digest = {out.payload.low ^ kBytes, out.payload.high};
       out.content = Content::digest_only;
     }
-  } else if (document.text_source == kFallbackText) {
+  } else if (document.unscored != Reason::none) {
     sign_fallback(record, document, out, slices);
     out.payload = signer_.payload(document.payload_digest, document.scope);
   } else {
     signer_.sign(document.text, document.scope, out, slices);
     out.payload = signer_.payload(document.payload_digest, document.scope);
   }
+  if (out.content == Content::empty)
+    out.reason = message_of(document.unscored == Reason::none ? Reason::empty : document.unscored);
   saw_pages_ = saw_pages_ || record.warc || document.page || !document.charset.empty();
   out.page = document.page;
   out.guessed_charset = document.charset_guessed ? document.charset : std::string_view();
@@ -99,7 +101,7 @@ void RecordSigner::sign(const Record& record, SignedDocument& out, uint8_t* slic
 void RecordSigner::sign_fallback(const Record& record, const Document& document, SignedDocument& out,
                                  uint8_t* slices) {
   out.replace = false;
-  if (!fallback_is_near_ || document.text.empty()) {
+  if (!fallback_is_near_ || document.unscored != Reason::fallback || document.text.empty()) {
     out.content = Content::empty;
     return;
   }

@@ -12,7 +12,7 @@ TEST(Reason, IsFoundInItsMessage) {
     EXPECT_EQ(static_cast<size_t>(each.reason), ++at) << each.label;
     EXPECT_EQ(&info_of(each.reason), &each);
     EXPECT_EQ(reason_of(message_of(each.reason)), each.reason) << each.label;
-    EXPECT_TRUE(each.rejects || each.skips) << each.label;
+    EXPECT_TRUE(each.rejects || each.skips || each.unscores) << each.label;
     EXPECT_FALSE(each.label.empty());
   }
   EXPECT_EQ(at, static_cast<size_t>(Reason::other));

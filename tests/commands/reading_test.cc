@@ -11,6 +11,7 @@ namespace doppel::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -74,6 +75,65 @@ TEST(Reading, ACharsetThatCannotBeRecognisedIsRefusedByName) {
   const Ran ran = run_doppel("scan --all " + (dir / "in"));
   EXPECT_EQ(ran.code, 1);
   EXPECT_THAT(ran.err, AllOf(HasSubstr("noise.txt: charset: "), HasSubstr("iconv"), HasSubstr("1 rejected")));
+}
+
+// Different sites ask for JavaScript in the same words.
+TEST(Reading, PagesThatNeedJavaScriptAreNoCopies) {
+  TempDir dir;
+  const std::string hint = "You need to enable JavaScript to run this app.";
+  const std::string help = " Here are the instructions how to enable it in your browser, step by step.";
+  const auto app = [](const std::string& title, const std::string& body) {
+    return "<!DOCTYPE html><html><head><title>" + title + "</title><script src=/" + title +
+           ".js></script></head><body>" + body + "</body></html>";
+  };
+  for (const std::string name : {"maps", "mail"}) {
+    write_file(dir / ("in/noscript-" + name + ".html"),
+               app(name, "<noscript>" + hint + "</noscript><div id=root></div>"));
+    write_file(dir / ("in/long-" + name + ".html"),
+               app(name, "<div id=root></div><noscript><h1>JavaScript is off</h1><p>" + hint + help + hint +
+                             help + "</p></noscript>"));
+    write_file(dir / ("in/text-" + name + ".html"), app(name, "<div id=root><p>" + hint + "</p></div>"));
+    write_file(dir / ("in/root-" + name + ".html"), app(name, "<div id=app></div><p>Loading...</p>"));
+  }
+  write_file(dir / "in/menu.html",
+             "<!DOCTYPE html><nav><a href=/>Home</a> <a href=/a>News of the day</a></nav>"
+             "<footer>We are the paper of the valley.</footer>");
+  write_file(dir / "in/nothing.html", "<!DOCTYPE html><img src=a.png>");
+  for (const std::string options :
+       {"--extract main", "--extract visible", "--set input.fallback_text=near"}) {
+    const Ran ran = run_doppel("scan --all " + options + " " + (dir / "in"));
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(ran.out, Not(HasSubstr("\"duplicate\""))) << options;
+    for (const std::string kind : {"noscript", "long", "text", "root"}) {
+      EXPECT_THAT(ran.out, ContainsRegex(kind + "-maps.html\",\"verdict\":\"unscored\".*needs_javascript"))
+          << options << kind;
+    }
+    EXPECT_THAT(ran.err, HasSubstr("8 needs_javascript")) << options;
+  }
+  const Ran ran = run_doppel("scan --all " + (dir / "in"));
+  EXPECT_THAT(ran.err, HasSubstr("  10 without a text of their own (unscored): 1 empty, 1 fallback, 8 "
+                                 "needs_javascript\n"));
+  EXPECT_THAT(ran.out, ContainsRegex("menu.html.*\"reason\":\"fallback\""));
+  EXPECT_THAT(ran.out, ContainsRegex("nothing.html.*\"reason\":\"empty\""));
+}
+
+// Such a page would be compared by its few ASCII words, or by characters that nobody wrote.
+TEST(Reading, APageInAnUnknownCharsetIsUnscored) {
+  TempDir dir;
+  std::string noise;
+  for (int i = 0; i < 3000; ++i) noise += static_cast<char>(0x80 + (i * 37) % 0x80);
+  write_file(dir / "in/noise.html", "<!DOCTYPE html><meta charset=x-unheard-of><p>" + noise + "</p>");
+  // One damaged letter costs that letter.
+  write_file(dir / "in/damaged.html", "<!DOCTYPE html><meta charset=euc-kr><p>" +
+                                          charset_file("euc_kr.bytes") + "\xff" +
+                                          charset_file("euc_kr.bytes") + "</p>");
+  write_file(dir / "in/whole.html", "<!DOCTYPE html><meta charset=utf-8><p>" + charset_file("euc_kr.utf8") +
+                                        charset_file("euc_kr.utf8") + "</p>");
+  const Ran ran = run_doppel("scan --all " + (dir / "in"));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, ContainsRegex("noise.html\",\"verdict\":\"unscored\".*\"reason\":\"charset\""));
+  EXPECT_THAT(ran.err, HasSubstr("1 charset"));
+  EXPECT_THAT(ran.err, HasSubstr("1 unique, 1 duplicate"));
 }
 
 TEST(Reading, ALargeTextIsDecodedInPieces) {

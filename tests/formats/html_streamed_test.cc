@@ -1,4 +1,5 @@
-// Pages that servers sent while rendering them, as the frameworks write them.
+// Pages that servers sent while rendering them, as the frameworks write them; and those that are only there
+// once scripts have run.
 
 #include "formats/html/html_streamed.h"
 
@@ -20,6 +21,13 @@ std::string text_of(std::string_view html, Extract what = Extract::visible) {
   HtmlExtractor extractor;
   auto text = extractor.text(html, what);
   return text.ok() ? std::string(*text) : std::string(std_sv(text.status().message()));
+}
+
+std::string why(std::string_view html, Extract what) {
+  HtmlExtractor extractor;
+  EXPECT_TRUE(extractor.text(html, what).ok());
+  const Reason reason = extractor.why_unscored();
+  return reason == Reason::none ? "" : message_of(reason);
 }
 
 // React 18 and 19: the function that completes a boundary, without irrelevant parts.
@@ -180,6 +188,64 @@ TEST(Streamed, BombsEndSoon) {
       out);
   place_moved_parts(repeated("<script>f(\"", 50'000) + repeated("<!--", 50'000), out);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+}
+
+constexpr std::string_view kScript = "<script src=app.js></script>";
+constexpr std::string_view kText =
+    "The exhibition of old maps opened on Monday morning in the town hall, and more people came than anybody "
+    "had expected. The oldest of the sheets was drawn five hundred years ago by a monk who never left his "
+    "valley, and yet the coast on it is nearly right.";
+
+TEST(NeedsJavaScript, PagesThatSaySo) {
+  for (const std::string& page : {
+           fmt::format("{}<div id=root></div>", kScript),
+           fmt::format("<body>{}", kScript),
+           fmt::format("<head><title>Maps</title></head><app-root></app-root>{}", kScript),
+           fmt::format("<div><div id=app>\n </div></div><p>Loading</p>{}", kScript),
+           fmt::format("<noscript>You need to enable JavaScript.</noscript><p>Loading</p>{}", kScript),
+           fmt::format("<p>Please turn JavaScript on and reload the page.</p>{}", kScript),
+           fmt::format("<p>Please enable JS and disable any ad blocker</p>{}", kScript),
+           fmt::format("<noscript>Для работы сайта включите <b>JavaScript</b>.</noscript>{}", kScript),
+           fmt::format(
+               "<noscript><h1>JavaScript is not available.</h1><p>We have seen that JavaScript is off "
+               "in this browser. Please turn it on, or use another browser. The Help Center has a list "
+               "of all browsers that you can use here, if you want to go on.</p><p>Terms</p><p>Privacy</p>"
+               "</noscript><div id=root></div>{}",
+               kScript),
+       }) {
+    EXPECT_EQ(why(page, Extract::main), "needs_javascript") << page;
+    EXPECT_EQ(why(page, Extract::visible), "needs_javascript") << page;
+  }
+}
+
+TEST(NeedsJavaScript, OtherPagesDoNot) {
+  const std::string text = fmt::format("<article><p>{0}</p><p>{0} More.</p></article>", kText);
+  for (const std::string& page : {
+           text + std::string(kScript) +
+               "<noscript>Enable JavaScript for comments.</noscript><div id=root></div>",
+           fmt::format("<div id=root></div><noscript>{}<p>JavaScript would show more.</p></noscript>{}", text,
+                       kScript),
+           "<h1>JavaScript</h1>" + text + std::string(kScript),
+           std::string("<h1>Opening hours</h1><p>From nine to five.</p>"),
+           std::string("<h1>A course about JavaScript</h1><p>On Monday, from nine to five.</p>"),
+       }) {
+    EXPECT_EQ(why(page, Extract::main), "") << page;
+    EXPECT_EQ(why(page, Extract::visible), "") << page;
+  }
+  // There is little text, but nothing says that scripts make it.
+  const std::string little =
+      "<h1>Opening hours</h1><p>From nine to five, on all days.</p>" + std::string(kScript);
+  EXPECT_EQ(why(little, Extract::main), "fallback");
+  EXPECT_EQ(why(little, Extract::visible), "");
+  const std::string more = little + "<div id=map></div><p>On holidays we open at ten.</p>";
+  EXPECT_EQ(why(more, Extract::visible), "");
+  // The data has the text.
+  const std::string data = fmt::format(
+      "<script type=application/ld+json>{{\"articleBody\": \"{0} {0}\"}}</script><div id=root></div>"
+      "<noscript>Enable JavaScript.</noscript>",
+      kText);
+  EXPECT_EQ(why(data, Extract::main), "");
+  EXPECT_EQ(why(data, Extract::visible), "needs_javascript");
 }
 
 }  // namespace

@@ -435,7 +435,7 @@ void CharsetDecoder::note(std::string_view charset, bool guessed) {
 
 std::string_view CharsetDecoder::decode(std::string_view bytes, std::string_view declared, bool html) {
   note({}, false);
-  fits_ = true;
+  fits_ = readable_ = true;
   std::optional<size_t> fewest;
   // Returns true if `name` decodes without errors; the result is in out_. Otherwise out_ keeps the best
   // result so far.
@@ -488,7 +488,9 @@ std::string_view CharsetDecoder::decode(std::string_view bytes, std::string_view
   // No charset fits. Keeps the declared one if ICU knows it. A few letters among ASCII are Western European,
   // which detection does not recognise in short texts.
   if (declared.empty() || !fewest) attempt(kWesternEuropean, true);
-  fits_ = decoding_.charset == kWesternEuropean && fewest == 0 && high * kFewIn <= bytes.size();
+  const bool last_resort = decoding_.charset == kWesternEuropean;
+  fits_ = last_resort && fewest == 0 && high * kFewIn <= bytes.size();
+  readable_ = !last_resort && fewest.value_or(0) * kErrorsOneIn <= high;
   return out_;
 }
 
@@ -497,6 +499,15 @@ absl::StatusOr<std::string_view> CharsetDecoder::decode_text(std::string_view by
   const std::string_view text = decode(bytes, declared, false);
   if (!fits_) return unknown_charset();
   return text;
+}
+
+bool CharsetDecoder::is_unreadable(std::string_view text) const {
+  if (readable_) return false;
+  const auto unit = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; };
+  const auto characters = static_cast<size_t>(std::count_if(text.begin(), text.end(), unit));
+  const auto high = static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) >= 0xc0; }));
+  return high * kFewIn > characters;
 }
 
 void CharsetDecoder::begin_pieces() {

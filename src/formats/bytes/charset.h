@@ -63,6 +63,10 @@ class CharsetDecoder {
   // would compare only the few words that are ASCII.
   absl::StatusOr<std::string_view> decode_text(std::string_view bytes, std::string_view declared);
 
+  // Whether no charset was found for the bytes that decode() had last, although `text`, a part of the result,
+  // is not mostly ASCII: its letters are not those that were written.
+  bool is_unreadable(std::string_view text) const;
+
   // Decodes a text that is too large for memory, piece by piece. Its first piece decides; while all bytes are
   // ASCII, the first one that is not. The result is valid until the next call.
   void begin_pieces();
@@ -80,7 +84,8 @@ class CharsetDecoder {
 
   std::unique_ptr<Converters> converters_;
   Decoding decoding_;
-  bool fits_ = true;  // a charset without errors was found for the last text, or UTF-8 with a few
+  bool fits_ = true;      // a charset without errors was found for the last text, or UTF-8 with a few
+  bool readable_ = true;  // a charset was found for the last bytes, with few errors at most
   Pieces pieces_ = Pieces::none_yet;
   std::string out_, other_;
 };

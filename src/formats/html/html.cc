@@ -29,6 +29,21 @@ constexpr std::array<bool, 256> kSpaces = [] {
 
 bool is_space(char c) { return kSpaces[static_cast<unsigned char>(c)]; }
 
+// Whether the text names JavaScript, in any language, as a page does that does not work without it.
+bool names_javascript(std::string_view text) {
+  constexpr std::string_view kName = "javascript", kShort = "JS";
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  const auto is_letter = [&lower](char c) { return (lower(c) >= 'a' && lower(c) <= 'z') || c == '.'; };
+  if (std::search(text.begin(), text.end(), kName.begin(), kName.end(),
+                  [&lower](char a, char b) { return lower(a) == b; }) != text.end())
+    return true;
+  for (size_t at = text.find(kShort); at != std::string_view::npos; at = text.find(kShort, at + 1)) {
+    const size_t end = at + kShort.size();
+    if ((at == 0 || !is_letter(text[at - 1])) && (end == text.size() || !is_letter(text[end]))) return true;
+  }
+  return false;
+}
+
 std::string_view first_word(std::string_view text) {
   const auto* begin = std::find_if_not(text.begin(), text.end(), is_space);
   return {begin, static_cast<size_t>(std::find_if(begin, text.end(), is_space) - begin)};
@@ -42,6 +57,7 @@ class HtmlExtractor::Page final : public HtmlEvents {
   absl::StatusOr<std::string_view> text(std::string_view html, Extract what) {
     blocks_.clear();
     source_ = TextSource::page;
+    why_ = Reason::none;
     if (what == Extract::none) return html;
     if (html.size() > kMaxBytes) return rejected(Reason::html, ": more than 1 GB");
     main_ = what == Extract::main;
@@ -59,14 +75,21 @@ class HtmlExtractor::Page final : public HtmlEvents {
     }
     std::string_view chosen = choose();
     // On some pages, <noscript> holds all the text.
-    if (noscript_letters_ >= kEnoughLetters && letters_of(text_) * 2 < noscript_letters_) {
+    uint32_t shown = letters_of(text_);
+    const bool hint = is_hint(noscript_text_) || (shown < kEnoughLetters && names_javascript(text_));
+    if (!hint && noscript_letters_ >= kEnoughLetters && shown * 2 < noscript_letters_) {
       noscript_ = true;
       RETURN_IF_ERROR(read(html));
       chosen = choose();
+      shown = letters_of(text_);
     }
-    if (!main_) return chosen;
+    const bool made_by_scripts = scripts_ && (hint || root_ || text_.empty());
+    if (!main_) {
+      if (made_by_scripts && shown < (hint ? kEnoughLetters : kLittle)) needs_javascript();
+      return chosen;
+    }
     const bool has_text = !chooser_.nearly_empty() && !chooser_.is_fallback() && !has_little_of_product();
-    const bool scripts = scripts_ && chooser_.nearly_empty();
+    const bool scripts = scripts_ && chooser_.nearly_empty(), unmade = made_by_scripts && scripts;
     if (has_text ? has_beginning_of_data(chosen) : read_data()) {
       chooser_.drop_all();
       source_ = TextSource::data;
@@ -74,12 +97,17 @@ class HtmlExtractor::Page final : public HtmlEvents {
     }
     // If the page has scripts, they make most of it, or all.
     if (has_text) return chosen;
-    if (scripts || (!chosen.empty() && chooser_.is_fallback())) source_ = TextSource::fallback;
+    if (scripts || (!chosen.empty() && chooser_.is_fallback())) {
+      source_ = TextSource::fallback;
+      why_ = Reason::fallback;
+    }
+    if (unmade) needs_javascript();
     return chosen;
   }
 
   void start(const Element& tag, HtmlAttributes attributes) override {
     static const Element& shown_noscript = element_of("div", html_name_key("div"));
+    opened_root_ = false;
     Around here = around_.back();
     const bool shows_noscript = noscript_ && tag.role == ElementRole::noscript;
     const Element& element = shows_noscript ? shown_noscript : tag;
@@ -96,13 +124,17 @@ class HtmlExtractor::Page final : public HtmlEvents {
       here.noscript = here.unseen && element.role == ElementRole::noscript;
       here.data = main_ && here.unseen && script && is_data(attributes);
       if (here.data) data_.begin();
-      if (!here.unseen) enter(element, attributes, here);
+      if (!here.unseen) {
+        enter(element, attributes, here);
+        opened_root_ = around_.size() <= kRootDepth && !root_ && may_be_root(element, attributes);
+      }
     }
     around_.push_back(here);
   }
 
   void end() override {
     const Around here = around_.back();
+    root_ = root_ || std::exchange(opened_root_, false);
     around_.pop_back();
     behind_part_ = here.part;
     separate(*here.element);
@@ -119,6 +151,7 @@ class HtmlExtractor::Page final : public HtmlEvents {
       if (here.noscript) {
         noscript_letters_ += static_cast<uint32_t>(
             std::count_if(text.begin(), text.end(), [](char c) { return !is_space(c); }));
+        if (noscript_text_.size() < kHintBytes) noscript_text_.append(text).push_back('\n');
       }
       return;
     }
@@ -130,7 +163,7 @@ class HtmlExtractor::Page final : public HtmlEvents {
         continue;
       }
       const size_t begin = at;
-      behind_part_ = false;
+      behind_part_ = opened_root_ = false;
       // Words separated by single spaces are copied at once.
       size_t spaces = 0;
       for (;; ++at, ++spaces) {
@@ -164,11 +197,16 @@ class HtmlExtractor::Page final : public HtmlEvents {
   }
   uint64_t steps() const { return parser_.steps(); }
   TextSource source() const { return source_; }
+  Reason why_unscored() const { return why_; }
 
  private:
   // The separator between the text so far and the next text.
   enum class Pending : unsigned char { none, space, line };
   static constexpr size_t kMaxBytes = 1'000'000'000;
+  static constexpr uint32_t kLittle = 60;     // letters: "Loading", a name
+  static constexpr uint32_t kHint = 400;      // letters of a hint about JavaScript
+  static constexpr size_t kHintBytes = 4096;  // of noscript that are examined for it
+  static constexpr size_t kRootDepth = 4;     // of the open elements: a child of the body's child
 
   // The context of the text in an element.
   struct Around {
@@ -195,6 +233,22 @@ class HtmlExtractor::Page final : public HtmlEvents {
     return chooser_.choose(text_, blocks_, nodes_, subject());
   }
 
+  // Whether a noscript says hardly more than that the page needs JavaScript.
+  static bool is_hint(std::string_view noscript) {
+    uint64_t hints = 0, others = 0;  // letters of lines
+    while (!noscript.empty()) {
+      const std::string_view line = noscript.substr(0, noscript.find('\n'));
+      noscript.remove_prefix(std::min(line.size() + 1, noscript.size()));
+      (names_javascript(line) ? hints : others) += letters_of(line);
+    }
+    return hints > 0 && hints < kHint && others < kEnoughLetters;
+  }
+
+  void needs_javascript() {
+    source_ = TextSource::fallback;
+    why_ = Reason::needs_javascript;
+  }
+
   Subject subject() const {
     if (!kind_.is_one_thing()) return Subject::many;
     return kind_.is_product() ? Subject::product : Subject::article;
@@ -203,6 +257,7 @@ class HtmlExtractor::Page final : public HtmlEvents {
   absl::Status read(std::string_view html) {
     if (main_) blocks_.clear();
     noscript_letters_ = 0;
+    noscript_text_.clear();
     kind_.clear();
     text_.clear();
     text_.reserve(html.size() / 2);
@@ -211,7 +266,7 @@ class HtmlExtractor::Page final : public HtmlEvents {
     nodes_.assign(1, HtmlNode{});
     around_.assign(1, Around{});
     pending_ = Pending::none;
-    behind_part_ = moves_ = scripts_ = false;
+    behind_part_ = moves_ = scripts_ = root_ = opened_root_ = false;
     data_.clear();
     return html.empty() ? absl::OkStatus() : parser_.parse(html, *this);
   }
@@ -271,6 +326,15 @@ class HtmlExtractor::Page final : public HtmlEvents {
         return;
     }
     if (main_) close_block();
+  }
+
+  // Whether scripts may put the page into this element, if it is empty.
+  static bool may_be_root(const Element& element, HtmlAttributes attributes) {
+    if (element.is_void || (element.kind != ElementKind::block && element.role != ElementRole::unknown))
+      return false;
+    bool has_id = element.role == ElementRole::unknown;  // <app-root>
+    attributes.each([&has_id](HtmlAttribute name, std::string_view) { has_id |= name == HtmlAttribute::id; });
+    return has_id;
   }
 
   // A template is visible if it is a declarative shadow root, or if a turbo-stream element inserts it into
@@ -359,10 +423,11 @@ class HtmlExtractor::Page final : public HtmlEvents {
   MainText chooser_;
   bool main_ = false;
   TextSource source_ = TextSource::page;
+  Reason why_ = Reason::none;
   ArticleData data_;
   PageKind kind_;
   MarksMemory marks_;
-  std::string text_, data_text_, without_zeros_, arranged_;
+  std::string text_, data_text_, without_zeros_, arranged_, noscript_text_;
   std::vector<Around> around_;  // the page, then the open elements
   Pending pending_ = Pending::none;
   std::vector<TextBlock> blocks_;
@@ -373,6 +438,8 @@ class HtmlExtractor::Page final : public HtmlEvents {
   bool may_move_ = false;          // the last start tag has an id and hidden content
   bool behind_part_ = false;       // a hidden part has just ended
   bool scripts_ = false;           // the page has scripts
+  bool opened_root_ = false;       // the last event began an element that may be the root of an app
+  bool root_ = false;              // such an element was empty
   bool moves_ = false;             // a script follows such a part
   std::vector<HtmlNode> nodes_;
 };
@@ -386,6 +453,7 @@ absl::StatusOr<std::string_view> HtmlExtractor::text(std::string_view html, Extr
 
 std::vector<HtmlPiece> HtmlExtractor::pieces() const { return page_->pieces(); }
 TextSource HtmlExtractor::source() const { return page_->source(); }
+Reason HtmlExtractor::why_unscored() const { return page_->why_unscored(); }
 uint64_t HtmlExtractor::steps() const { return page_->steps(); }
 
 std::string_view text_source_name(TextSource source) {

@@ -8,12 +8,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/reason.h"
 #include "formats/html/html_main.h"
 
 namespace doppel {
 
 // Part of the data scheme of formats that read HTML. Increment it when the same page gives another text.
-inline constexpr int kHtmlVersion = 6;
+inline constexpr int kHtmlVersion = 7;
 
 enum class Extract : unsigned char {
   none,     // the markup itself
@@ -58,6 +59,9 @@ class HtmlExtractor {
   absl::StatusOr<std::string_view> text(std::string_view html, Extract what);
 
   TextSource source() const;  // of the last page's text
+  // Why the last page's text is not the page's own: `needs_javascript` if scripts make the page and it says
+  // only that they must run, `fallback`, or none.
+  Reason why_unscored() const;
 
   // All blocks of the last page read with `main`, in page order. Views are valid until the next call of
   // text().
