@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-#include "files/fd.h"
+#include "files/byte_stream.h"
 #include "files/read/content.h"
 #include "files/read/line_reader.h"
 #include "files/read/value_reader.h"

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "files/fd.h"
+#include "files/byte_stream.h"
 #include "formats/decoder.h"
 #include "http/server.h"
 #include "pipeline/pipeline.h"
