@@ -72,9 +72,9 @@ TEST(Page, CountsRelations) {
   const std::string page = status_page(data);
   EXPECT_THAT(page, HasSubstr("<dt>copies of a part</dt><dd>1</dd>"));
   EXPECT_THAT(page, HasSubstr("<dt>dedup ratio</dt><dd>60.0 %</dd>"));
-  EXPECT_THAT(page, HasSubstr("<dt>unique, in an original</dt><dd>3</dd>"));
-  EXPECT_THAT(page, HasSubstr("<dt>with an original in them</dt><dd>0</dd>"));
-  EXPECT_THAT(page, HasSubstr("<dt>sharing a passage</dt><dd>2</dd>"));
+  EXPECT_THAT(page, HasSubstr("<dt>unique, contained in an original</dt><dd>3</dd>"));
+  EXPECT_THAT(page, HasSubstr("<dt>unique, contain an original</dt><dd>0</dd>"));
+  EXPECT_THAT(page, HasSubstr("<dt>unique, share a passage</dt><dd>2</dd>"));
 }
 
 // The rates cover the last half minute, not the hour.
