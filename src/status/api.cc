@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "formats/body.h"
+#include "formats/warc/warc.h"
 #include "records/events.h"
 #include "records/metadata.h"
 #include "session/same_document.h"
@@ -60,6 +61,7 @@ void Api::route(http::Server& server) {
   };
   add("POST", "/v1/check", [this](const Request& r) { return check(r); }, Access::open);
   add("GET", "/v1/documents/{id}", [this](const Request& r) { return document(r); }, Access::open);
+  add("GET", "/v1/digests/{digest}", [this](const Request& r) { return digest(r); }, Access::open);
   add("DELETE", "/v1/documents/{id}", [this](const Request& r) { return forget_id(r); }, Access::token);
   add("DELETE", "/v1/documents", [this](const Request& r) { return forget_tag(r); }, Access::token);
   add("GET", "/v1/clusters/{id}", [this](const Request& r) { return cluster(r); }, Access::open);
@@ -263,6 +265,41 @@ void Api::close() {
   if (parts_.forgetting != nullptr) parts_.forgetting->close();
   const std::unique_lock ended(gate_->mutex);
   gate_->closed = true;
+}
+
+// Which original has this payload: what a crawler asks before it stores a response once more.
+Response Api::digest(const Request& request) const {
+  const EngineOptions& options = parts_.engine.options();
+  if (options.elsewhere)
+    return http::error(501, "the originals are in the matchers; ask each of them for its shards");
+  const std::string_view given = *request.param("digest");
+  const std::string sha1 = sha1_digest(given);
+  if (sha1.empty()) {
+    return http::error(400,
+                       "the digest must be a SHA-1, in Base32 or in hex digits; the prefix sha1: may be "
+                       "missing. doppel knows payloads by no other digest");
+  }
+  const Digest payload = Signer(options.scheme, options.with_sets()).payload(sha1, "");
+  Answer answer;
+  BodyRef at;
+  absl::Status status;
+  const auto look = [&] {
+    const Originals& originals = parts_.engine.originals();
+    status = originals.find_payload(payload, answer);
+    if (!status.ok() || !answer.same_payload) return;
+    const absl::StatusOr<BodyRef> body = originals.body(answer.same_payload->seq);
+    status = body.status();
+    if (body.ok()) at = *body;
+  };
+  if (!parts_.mailbox.ask(look, kAnswerTime)) return busy();
+  if (status.ok() && !answer.same_payload) return http::error(404, "no original has this payload");
+  std::string buffer;
+  const auto body = status.ok() ? parts_.bodies.read(at, buffer) : absl::StatusOr<Body>(status);
+  if (!body.ok()) return http::error(500, "the index cannot be read; the log says why");
+  JsonWriter json;
+  json.text("digest", sha1);
+  write_original(json, "original", body->metadata);
+  return {.body = json.finish()};
 }
 
 Response Api::cluster(const Request& request) const {

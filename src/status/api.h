@@ -60,6 +60,7 @@ class Api {
 
   http::Response check(const http::Request& request) const;
   http::Response document(const http::Request& request) const;
+  http::Response digest(const http::Request& request) const;
   http::Response forget_id(const http::Request& request);
   http::Response forget_tag(const http::Request& request);
   http::Response forget(const std::string& what);

@@ -250,6 +250,15 @@ TEST(Reading, ACheckReadsAsTheStream) {
   EXPECT_THAT(check("text/plain", charset_file("windows-1251.utf8")), exact);
   EXPECT_THAT(check("application/warc", warc("response", http)), HasSubstr("\"again\":true"));
   EXPECT_THAT(check("application/warc", warc("revisit", "")), HasSubstr("a.warc"));
+  for (const char* digest : {"sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ", "3i42h3s6nnfq2msvx7xzkyayscx5qbyj",
+                             "da39a3ee5e6b4b0d3255bfef95601890afd80709"})
+    EXPECT_THAT(
+        body_of(get(port, std::string("/v1/digests/") + digest)),
+        AllOf(HasSubstr("\"digest\":\"sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ\""), HasSubstr("http://x/"),
+              HasSubstr("2026-01-02T03:04:05Z"), HasSubstr("00000000-0000-0000-0000-000000000001")));
+  EXPECT_EQ(status_of(get(port, "/v1/digests/3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYK")), 404);
+  for (const char* digest : {"sha256:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ", "3I42", "sha1:"})
+    EXPECT_EQ(status_of(get(port, std::string("/v1/digests/") + digest)), 400) << digest;
   EXPECT_THAT(check("application/json", R"({"text": ")" + words(1) + ". And then, " + words(101) + ".\"}"),
               exact);
   daemon.signal(SIGTERM);

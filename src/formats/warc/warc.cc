@@ -143,6 +143,19 @@ std::string sha1_of_header(std::string_view digest) {
   return std::string(kSha1) + base32({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
 }
 
+std::string sha1_digest(std::string_view digest) {
+  constexpr size_t kBase32 = 32;
+  std::string out = sha1_of_header(digest.find(':') == digest.npos ? std::string(kSha1) + std::string(digest)
+                                                                   : std::string(digest));
+  for (char& c : out)
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  const std::string_view value = std::string_view(out).substr(std::min(kSha1.size(), out.size()));
+  const bool valid = value.size() == kBase32 && std::all_of(value.begin(), value.end(), [](char c) {
+                       return (c >= 'A' && c <= 'Z') || (c >= '2' && c <= '7');
+                     });
+  return valid ? std::string(kSha1) + std::string(value) : std::string();
+}
+
 std::optional<size_t> payload_begin(const WarcRecord& record) {
   if (record.type == WarcType::resource || record.type == WarcType::conversion) return 0;
   if (record.type != WarcType::response) return std::nullopt;

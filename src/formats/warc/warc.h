@@ -71,6 +71,9 @@ std::string payload_digest(Sha1& payload);
 // Converts a SHA-1 in hex digits to Base32, and leaves other spellings of the value. "" if there is no SHA-1.
 std::string sha1_of_header(std::string_view digest);
 
+// The same for a digest alone, without or with "sha1:". "" if it is no SHA-1.
+std::string sha1_digest(std::string_view digest);
+
 // Where the payload starts in the block: after the head of an HTTP response. Returns nullopt if the available
 // part of the block does not contain the whole head, or if the record has no payload.
 std::optional<size_t> payload_begin(const WarcRecord& record);
