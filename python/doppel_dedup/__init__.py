@@ -12,6 +12,7 @@ array(['unique', 'duplicate'], dtype='<U9')
 
 from ._errors import BusyError, DamagedError, Error, WrongIndexError
 from ._clean import Cleaned, clean
+from ._client import AsyncClient, Client
 from ._evals import Decontaminated, decontaminate
 from ._index import Index
 from ._signed import SignedRecords, resolve, sign_records
@@ -23,8 +24,10 @@ from ._verdicts import Passage, Related, Verdict, Verdicts
 __version__ = "0.1.0"
 
 __all__ = [
+    "AsyncClient",
     "BusyError",
     "Cleaned",
+    "Client",
     "DamagedError",
     "Decontaminated",
     "Error",
