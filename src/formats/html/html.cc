@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "base/reason.h"
 #include "base/status.h"
 #include "formats/html/html_data.h"
@@ -58,6 +59,8 @@ class HtmlExtractor::Page final : public HtmlEvents {
     blocks_.clear();
     source_ = TextSource::page;
     why_ = Reason::none;
+    steps_ = 0;
+    data_.clear_steps();
     if (what == Extract::none) return html;
     if (html.size() > kMaxBytes) return rejected(Reason::html, ": more than 1 GB");
     main_ = what == Extract::main;
@@ -195,7 +198,7 @@ class HtmlExtractor::Page final : public HtmlEvents {
     }
     return out;
   }
-  uint64_t steps() const { return parser_.steps(); }
+  uint64_t steps() const { return steps_ + data_.steps(); }
   TextSource source() const { return source_; }
   Reason why_unscored() const { return why_; }
 
@@ -222,7 +225,7 @@ class HtmlExtractor::Page final : public HtmlEvents {
   std::string_view choose() {
     if (!main_) return text_;
     close_block();
-    kind_.see_data(data_.scripts());
+    kind_.see_data(data_.scripts(), data_.has_product());
     if (kind_.is_forum()) {
       // On a forum, the comments are the content.
       for (HtmlNode& node : nodes_) {
@@ -230,7 +233,9 @@ class HtmlExtractor::Page final : public HtmlEvents {
         node.names &= ~kMarkComments;
       }
     }
-    return chooser_.choose(text_, blocks_, nodes_, subject());
+    const std::string_view chosen = chooser_.choose(text_, blocks_, nodes_, subject());
+    steps_ += chooser_.steps();
+    return chosen;
   }
 
   // Whether a noscript says hardly more than that the page needs JavaScript.
@@ -268,7 +273,10 @@ class HtmlExtractor::Page final : public HtmlEvents {
     pending_ = Pending::none;
     behind_part_ = moves_ = scripts_ = root_ = opened_root_ = false;
     data_.clear();
-    return html.empty() ? absl::OkStatus() : parser_.parse(html, *this);
+    if (html.empty()) return absl::OkStatus();
+    const absl::Status status = parser_.parse(html, *this);
+    steps_ += parser_.steps();
+    return status;
   }
 
   // Whether the page has little text in comparison with its product data, which a script may show.
@@ -290,19 +298,48 @@ class HtmlExtractor::Page final : public HtmlEvents {
 
   // Whether the page shows only the beginning of the article in its data: the rest is for readers who pay.
   bool has_beginning_of_data(std::string_view chosen) {
-    constexpr size_t kCompared = 50, kLine = 100;  // bytes at the start of a line, of a line
+    constexpr size_t kLine = 100;  // bytes of a line
     const uint64_t most = 2ULL * letters_of(chosen);
     if (data_.scripts().size() < most || letters_of(data_.body()) < most) return false;
     if (!read_data() || letters_of(data_text_) < most) return false;
     size_t all = 0, held = 0;  // bytes
+    lines_.clear();
     while (!chosen.empty()) {
       const std::string_view line = chosen.substr(0, chosen.find('\n'));
       chosen.remove_prefix(std::min(line.size() + 1, chosen.size()));
       if (line.size() < kLine) continue;
       all += line.size();
-      held += data_text_.find(line.substr(0, kCompared)) != std::string::npos ? line.size() : 0;
+      Line& known = lines_.try_emplace(beginning(line), Line{line.substr(0, kCompared)}).first->second;
+      if (known.begins == line.substr(0, kCompared)) known.bytes += line.size();
+    }
+    if (lines_.empty()) return false;
+    // The hash of each kCompared bytes of the data.
+    const std::string_view data = data_text_;
+    uint32_t hash = 0, power = 1;
+    for (size_t i = 1; i < kCompared; ++i) power *= kFactor;
+    for (size_t end = 0; end < data.size() && held * 2 <= all; ++end, ++steps_) {
+      if (end >= kCompared) hash -= power * static_cast<unsigned char>(data[end - kCompared]);
+      hash = hash * kFactor + static_cast<unsigned char>(data[end]);
+      if (end + 1 < kCompared) continue;
+      const auto at = lines_.find(hash);
+      if (at == lines_.end()) continue;
+      if (at->second.begins != data.substr(end + 1 - kCompared, kCompared)) continue;
+      held += std::exchange(at->second.bytes, 0);
     }
     return held * 2 > all;
+  }
+
+  static constexpr size_t kCompared = 50;  // bytes at the start of a line
+  struct Line {
+    std::string_view begins;
+    size_t bytes = 0;  // of all lines that begin so
+  };
+  static constexpr uint32_t kFactor = 0x9e3779b1;
+
+  static uint32_t beginning(std::string_view line) {
+    uint32_t hash = 0;
+    for (const char c : line.substr(0, kCompared)) hash = hash * kFactor + static_cast<unsigned char>(c);
+    return hash;
   }
 
   static bool is_data(HtmlAttributes attributes) {
@@ -424,6 +461,8 @@ class HtmlExtractor::Page final : public HtmlEvents {
   bool main_ = false;
   TextSource source_ = TextSource::page;
   Reason why_ = Reason::none;
+  uint64_t steps_ = 0;
+  absl::flat_hash_map<uint32_t, Line> lines_;  // by the hash of how they begin
   ArticleData data_;
   PageKind kind_;
   MarksMemory marks_;

@@ -66,7 +66,7 @@ class HtmlExtractor {
   // All blocks of the last page read with `main`, in page order. Views are valid until the next call of
   // text().
   std::vector<HtmlPiece> pieces() const;
-  // The cost of the last page beside reading its bytes: tags, elements closed and elements compared.
+  // The cost of the last page beside passing over bytes: tags, elements closed or climbed, bytes of data.
   uint64_t steps() const;
 
  private:

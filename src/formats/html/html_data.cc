@@ -39,15 +39,38 @@ void find_body(simdjson::dom::element element, int depth, std::string_view& long
 
 }  // namespace
 
-bool names_product(std::string_view json) {
+// One pass: a page may name a thousand products in one list.
+bool names_product(std::string_view json, uint64_t& steps) {
   constexpr std::string_view kProduct = "\"Product", kWork = "\"CreativeWork\"";
-  for (size_t at = json.find(kProduct); at != json.npos; at = json.find(kProduct, at + kProduct.size())) {
-    const size_t begin = json.substr(0, at).find_last_of("[{");
-    const size_t end = json.find_first_of("]}", at);
-    if (begin == json.npos || json[begin] == '{') return true;
-    if (json.substr(begin, end - begin).find(kWork) == json.npos) return true;
+  if (json.find(kProduct) == json.npos) return false;
+  char around = '{';     // the last bracket that opened
+  bool work = false;     // a CreativeWork came behind it
+  bool product = false;  // a product waits for a CreativeWork before the next bracket that closes
+  for (size_t at = 0; at < json.size(); ++at, ++steps) {
+    switch (json[at]) {
+      case '[':
+      case '{':
+        around = json[at];
+        work = false;
+        break;
+      case ']':
+      case '}':
+        if (product) return true;
+        break;
+      case '"':
+        if (json.substr(at).starts_with(kWork)) {
+          work = true;
+          product = false;
+        } else if (json.substr(at).starts_with(kProduct)) {
+          if (around == '{') return true;
+          product = !work;
+        }
+        break;
+      default:
+        break;
+    }
   }
-  return false;
+  return product;
 }
 
 ArticleData::ArticleData() = default;
@@ -59,7 +82,7 @@ bool ArticleData::is_data(std::string_view type) {
   return equal_ignoring_case(type.substr(0, kType.size()), kType);
 }
 
-bool ArticleData::has_product() const { return names_product(scripts_); }
+bool ArticleData::has_product() { return names_product(scripts_, steps_); }
 
 std::string_view ArticleData::body() {
   body_.clear();
@@ -73,6 +96,7 @@ std::string_view ArticleData::body() {
     for (char& c : json_) {
       if (static_cast<unsigned char>(c) < 0x20) c = ' ';
     }
+    steps_ += json_.size();
     simdjson::dom::element root;
     if (parser_->parse(json_).get(root) != simdjson::SUCCESS) continue;
     std::string_view longest = body_;

@@ -2,6 +2,7 @@
 // The text of an article or product in the page's JSON-LD data. Pages that are rendered by scripts in the
 // browser have it nowhere else.
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,8 +14,8 @@ class parser;
 namespace doppel {
 
 // Whether JSON-LD may describe a product. Publishers say of an article behind a paywall that it is part of a
-// "CreativeWork" and "Product", in one list of types.
-bool names_product(std::string_view json);
+// "CreativeWork" and "Product", in one list of types. Adds the bytes that it examines to `steps`.
+bool names_product(std::string_view json, uint64_t& steps);
 
 // One for each thread.
 class ArticleData {
@@ -23,6 +24,9 @@ class ArticleData {
   ~ArticleData();
 
   void clear() { scripts_.clear(); }
+  void clear_steps() { steps_ = 0; }
+  // Bytes examined one by one, or parsed, since clear_steps().
+  uint64_t steps() const { return steps_; }
   // Whether a script with this `type` attribute holds data. If so, call begin(), then add() with the pieces
   // of its text.
   static bool is_data(std::string_view type);
@@ -33,7 +37,7 @@ class ArticleData {
   std::string_view scripts() const { return scripts_; }
 
   // Whether the scripts may describe a product.
-  bool has_product() const;
+  bool has_product();
 
   // Returns the longest `articleBody` (for products, `description`) of all scripts since clear(), as written:
   // some contain markup and entities. "" if there is none, or if the JSON is invalid. Valid until the next
@@ -41,6 +45,7 @@ class ArticleData {
   std::string_view body();
 
  private:
+  uint64_t steps_ = 0;
   std::string scripts_, json_, body_;  // scripts_ has a zero byte before each script
   std::unique_ptr<simdjson::dom::parser> parser_;
 };

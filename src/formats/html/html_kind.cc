@@ -63,10 +63,10 @@ void PageKind::see_attribute(HtmlAttribute name, std::string_view value) {
   }
 }
 
-void PageKind::see_data(std::string_view json) {
+void PageKind::see_data(std::string_view json, bool product) {
   forum_ = forum_ || has_one_of(json, kForumTypes);
   one_thing_ = one_thing_ || has_one_of(json, kArticleTypes);
-  product_ = product_ || names_product(json);
+  product_ = product_ || product;
 }
 
 }  // namespace doppel

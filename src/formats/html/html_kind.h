@@ -13,11 +13,11 @@ class PageKind {
   void clear() { *this = PageKind(); }
 
   // Call these for each <meta>, each element, each class or id of <html> and <body>, each itemtype, and the
-  // JSON-LD data.
+  // JSON-LD data, which may describe a product.
   void see_meta(HtmlAttributes attributes);
   void see_element(std::string_view name) { articles_ += name == "article" ? 1 : 0; }
   void see_attribute(HtmlAttribute name, std::string_view value);
-  void see_data(std::string_view json);
+  void see_data(std::string_view json, bool product);
 
   // Whether the page consists of posts of its readers.
   bool is_forum() const { return forum_; }

@@ -46,6 +46,7 @@ class MainText {
   // Whether other pages may have the same text: very little while other blocks were left out, or blocks
   // marked as navigation or footer.
   bool is_fallback() const { return fallback_; }
+  uint64_t steps() const { return region_.steps(); }  // of the last page
   // Call this if another text replaces the page's: marks all blocks as not taken.
   void drop_all();
 

@@ -79,6 +79,7 @@ bool has(const HtmlNode& node, Marks marks) { return (node.marks & marks) != 0; 
 void Region::find(const std::vector<TextBlock>& blocks, std::vector<HtmlNode>& nodes, Subject subject) {
   blocks_ = &blocks;
   nodes_ = &nodes;
+  steps_ = 0;
   one_thing_ = subject != Subject::many;
   product_ = subject == Subject::product;
   weigh_names();
@@ -409,11 +410,11 @@ void Region::find_end() {
   }
 }
 
-bool Region::may_lead(const TextBlock& block) const {
+bool Region::may_lead(const TextBlock& block) {
   const std::vector<HtmlNode>& nodes = *nodes_;
   if (block.letters < kLeadLetters || block.links >= kLeadLinks) return false;
   if (!nodes[block.node].out) return true;
-  for (uint32_t i = block.node; i != 0; i = nodes[i].parent) {
+  for (uint32_t i = block.node; i != 0; i = nodes[i].parent, ++steps_) {
     if (has(nodes[i], kMarkLead)) return true;
     if (has(nodes[i], kMarkBoilerplate | kMarkComments | kMarkControl)) return false;
   }

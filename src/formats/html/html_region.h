@@ -62,6 +62,8 @@ class Region {
   bool holds(const TextBlock& block) const {
     return behind_[block.node] == 0 && (inside_[block.node] != 0 || passed_[block.node] != 0);
   }
+  // How many elements were climbed, beside those visited once each.
+  uint64_t steps() const { return steps_; }
   // Whether the region is in an element marked as content.
   bool is_marked() const { return marked_; }
   // Whether the block with this number introduces the text from outside the region.
@@ -83,7 +85,7 @@ class Region {
   void find_end();
   uint32_t find_core();
   void find_leads();
-  bool may_lead(const TextBlock& block) const;
+  bool may_lead(const TextBlock& block);
 
   const std::vector<TextBlock>* blocks_ = nullptr;
   std::vector<HtmlNode>* nodes_ = nullptr;
@@ -101,6 +103,7 @@ class Region {
   std::vector<uint32_t> paragraphs_;                       // for each element, the number of long blocks
   std::vector<uint32_t> step_;         // for each element on the path to the core, the next one
   std::vector<unsigned char> titled_;  // 1: contains an h1; 2: is inside of an element of content
+  uint64_t steps_ = 0;
   bool marked_ = false, one_thing_ = false, product_ = false;
 };
 
