@@ -541,10 +541,12 @@ TEST(Main, ADialogIsNeverTheText) {
 
 TEST(Html, LooksLike) {
   for (const char* html :
-       {"<!DOCTYPE html>", "  <HTML>", "\xef\xbb\xbf<html>", "<div class=x>", "<!-- x --><p>"}) {
+       {"<!DOCTYPE html>", "  <HTML>", "\xef\xbb\xbf<html>", "<div class=x>", "<!-- x --><p>",
+        "<br />\n<b>Deprecated</b>: a function", "<STYLE>\n.visible {}", "<b>bold</b>", "<h2>", "<ul><li>"}) {
     EXPECT_TRUE(looks_like_html(html)) << html;
   }
-  for (const char* text : {"", "text", "a < b", "{\"a\": \"<html>\"}", "<rss version=2>"}) {
+  for (const char* text : {"", "text", "a < b", "{\"a\": \"<html>\"}", "<rss version=2>",
+                           "<svg><style>a{}</style></svg>", "<brand>", "<b", "<ul:x>"}) {
     EXPECT_FALSE(looks_like_html(text)) << text;
   }
 }

@@ -519,7 +519,15 @@ bool looks_like_html(std::string_view text) {
                                 "<div", "<table", "<p>", "<h1", "<article", "<!--"}) {
     if (has(word)) return true;
   }
-  return false;
+  // Programs on servers print before the page, or only a part of it. In XML these are seldom the outermost.
+  const std::string_view tag = text.substr(at + 1, text.find_first_of(" \t\r\n\f/>", at) - at - 1);
+  constexpr std::string_view kBegins[] = {
+      "a",   "b",  "br", "center", "font", "footer", "h2", "h3",      "header", "i",    "img",   "main",
+      "nav", "ol", "p",  "span",   "ul",   "style",  "hr", "section", "strong", "form", "iframe"};
+  return at + 1 + tag.size() < text.size() &&
+         std::any_of(
+             std::begin(kBegins), std::end(kBegins),
+             [tag](std::string_view word) { return equal_names(tag, word); });
 }
 
 }  // namespace doppel
