@@ -28,6 +28,12 @@ std::pair<std::string, int> run_script(const std::string& arguments) {
   return {said, pclose(pipe)};
 }
 
+std::string new_folder() {
+  std::string folder = (fs::temp_directory_path() / "doppel-kafka-XXXXXX").string();
+  if (mkdtemp(folder.data()) == nullptr) throw std::runtime_error("mkdtemp");
+  return folder;
+}
+
 bool runs(const std::string& folder) {
   return run_script(fmt::format("status --dir '{}'", folder)).second == 0;
 }
@@ -50,10 +56,11 @@ Broker& Broker::shared() {
 }
 
 std::unique_ptr<Broker> Broker::own(int nodes, bool tls_sasl) {
-  std::string folder = (fs::temp_directory_path() / "doppel-kafka-XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) throw std::runtime_error("mkdtemp");
   return std::unique_ptr<Broker>(
-      new Broker(folder, true, fmt::format("{} {}", nodes, tls_sasl ? "--tls-sasl" : "")));
+      new Broker(new_folder(), true, fmt::format("{} {}", nodes, tls_sasl ? "--tls-sasl" : "")));
+}
+std::unique_ptr<Broker> Broker::own_with_id(const std::string& cluster) {
+  return std::unique_ptr<Broker>(new Broker(new_folder(), true, "--cluster-id=" + cluster));
 }
 
 int Broker::port(int node, int which) const {

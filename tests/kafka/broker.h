@@ -16,6 +16,7 @@ class Broker {
 
   // Starts a broker for the caller alone, in a temporary folder. The destructor removes it. `nodes`: 1 or 3.
   static std::unique_ptr<Broker> own(int nodes = 1, bool tls_sasl = false);
+  static std::unique_ptr<Broker> own_with_id(const std::string& cluster);
 
   ~Broker();
   Broker(const Broker&) = delete;

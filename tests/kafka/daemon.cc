@@ -28,6 +28,13 @@ std::vector<std::string> merged(const Daemon::Environment& changes) {
   return out;
 }
 
+std::string program(const Daemon::Environment& environment) {
+  const auto at = environment.find("TESTED_PROGRAM");
+  if (at != environment.end()) return at->second;
+  const char* const inherited = std::getenv("TESTED_PROGRAM");  // NOLINT(concurrency-mt-unsafe)
+  return inherited != nullptr ? inherited : DOPPEL_BINARY;
+}
+
 std::vector<char*> pointers(std::vector<std::string>& strings) {
   std::vector<char*> out;
   for (std::string& s : strings) out.push_back(s.data());
@@ -45,7 +52,7 @@ Daemon::Daemon(const std::vector<std::string>& arguments, const Environment& env
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, pipe[1], 1);
   posix_spawn_file_actions_adddup2(&actions, pipe[1], 2);
-  std::vector<std::string> command{DOPPEL_BINARY};
+  std::vector<std::string> command{program(environment)};
   command.insert(command.end(), arguments.begin(), arguments.end());
   std::vector<std::string> variables = merged(environment);
   // SIGTERM waits until the program is loaded and can handle it.
@@ -56,7 +63,7 @@ Daemon::Daemon(const std::vector<std::string>& arguments, const Environment& env
   for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&stops, number);
   posix_spawnattr_setsigmask(&attributes, &stops);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  const int error = posix_spawn(&pid_, DOPPEL_BINARY, &actions, &attributes, pointers(command).data(),
+  const int error = posix_spawn(&pid_, command[0].c_str(), &actions, &attributes, pointers(command).data(),
                                 pointers(variables).data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
@@ -64,7 +71,7 @@ Daemon::Daemon(const std::vector<std::string>& arguments, const Environment& env
   output_ = pipe[0];
   if (error != 0) {
     close(output_);
-    throw std::runtime_error(fmt::format("cannot start {}", DOPPEL_BINARY));
+    throw std::runtime_error(fmt::format("cannot start {}", command[0]));
   }
   reader_ = std::thread([this] { read_output(); });
   waiter_ = std::thread([this] { await_end(); });

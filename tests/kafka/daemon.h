@@ -19,8 +19,9 @@ class Daemon {
   using Seconds = std::chrono::duration<double>;
   using Environment = std::map<std::string, std::string>;
 
-  // Starts the binary with these arguments (`serve --config FILE`). The destructor kills it if it still runs,
-  // and prints its output if an exception ends the test.
+  // Starts the binary with these arguments (`serve --config FILE`), or the program that the variable
+  // TESTED_PROGRAM names. The destructor kills it if it still runs, and prints its output if an exception
+  // ends the test.
   explicit Daemon(const std::vector<std::string>& arguments, const Environment& environment = {});
   ~Daemon();
   Daemon(const Daemon&) = delete;

@@ -38,6 +38,39 @@ inline std::vector<Message> decode_log(const std::string& bytes) {
   return out;
 }
 
+// A topic as a file: partition, offset and timestamp of each record before it.
+inline std::string encode_topic(const std::vector<Message>& records) {
+  std::string out;
+  for (const Message& m : records) {
+    put_varint(out, static_cast<uint64_t>(m.partition));
+    put_varint(out, static_cast<uint64_t>(m.offset));
+    put_varint(out, static_cast<uint64_t>(m.timestamp_ms));
+    put_varint(out, m.key.has_value() ? 1 : 0);
+    out += encode_log({m});
+  }
+  return out;
+}
+
+inline std::vector<Message> decode_topic(const std::string& bytes) {
+  std::vector<Message> out;
+  ByteReader in(bytes);
+  while (in.ok() && !in.rest().empty()) {
+    Message m;
+    m.partition = static_cast<int32_t>(in.varint());
+    m.offset = static_cast<int64_t>(in.varint());
+    m.timestamp_ms = static_cast<int64_t>(in.varint());
+    const bool has_key = in.varint() != 0;
+    const std::string key(in.string());
+    if (has_key) m.key = key;
+    const bool has_value = in.varint() != 0;
+    const std::string value(in.string());
+    if (has_value) m.value = value;
+    out.push_back(std::move(m));
+  }
+  if (!in.ok()) throw std::runtime_error("the fixture is damaged");
+  return out;
+}
+
 // Returns the checksum that doppel inspect prints.
 inline std::string index_checksum(const std::string& state) {
   const Ran ran = run_doppel(fmt::format("inspect --json '{}'", state));
