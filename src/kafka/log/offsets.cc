@@ -147,8 +147,11 @@ absl::StatusOr<std::vector<OffsetChange>> plan_offsets(const OffsetsWanted& want
     change.after.last_ms = -1;  // it was another record's
     std::erase_if(change.after.samples, [&](const auto& sample) { return sample.offset >= *next; });
   }
-  ASSIGN_OR_RETURN(const std::set<std::string> changed, changed_topics(out, cluster));
-  for (const std::string& topic : changed) raise(topic, position, out);
+  const absl::StatusOr<std::set<std::string>> changed = changed_topics(out, cluster);
+  if (absl::IsNotFound(changed.status()))
+    return invalid(fmt::format("a topic does not exist now ({})", std_sv(changed.status().message())));
+  RETURN_IF_ERROR(changed.status());
+  for (const std::string& topic : *changed) raise(topic, position, out);
   return out;
 }
 

@@ -186,6 +186,22 @@ TEST_F(ChosenInMemory, AMoveAfterALostTailRaisesTheIncarnation) {
   EXPECT_TRUE(changes[0].after.samples.empty());
 }
 
+// Whichever call finds the topic hidden, the request is refused, and the daemon goes on.
+TEST_F(ChosenInMemory, ATopicThatDisappearsMeanwhileRefusesTheRequest) {
+  int refused = 0;
+  for (int call = 1; call <= 6; ++call) {
+    kafka.world.hidden_until = {};
+    simulation::LifeCluster& cluster = kafka.process(
+        {{.life = 0, .call = call, .fault = simulation::Fault::hide_topic, .ms = 100, .bits = 1}});
+    const absl::Status status =
+        plan_offsets(OffsetsWanted::parse("set pages/0=6").value(), position, inputs, cluster).status();
+    EXPECT_TRUE(status.ok() || absl::IsInvalidArgument(status)) << call << ": " << status;
+    refused += status.ok() ? 0 : 1;
+    kafka.world.scheduler.sleep(std::chrono::seconds(60));
+  }
+  EXPECT_GT(refused, 1);
+}
+
 // The time of the record before belongs to it, not to another one.
 TEST_F(ChosenInMemory, AMovedOffsetForgetsTheRecordBefore) {
   const auto last = [&](const std::string& line) {
