@@ -84,6 +84,7 @@ struct Recount {
         break;
       case Verdict::unscored:
         verdict = "unscored";
+        add("doppel_unscored_total{reason=\"empty\",replay=\"false\"}");
         break;
       case Verdict::rejected:
         verdict = "rejected";
