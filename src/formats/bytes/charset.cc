@@ -483,7 +483,10 @@ std::string_view CharsetDecoder::decode(std::string_view bytes, std::string_view
     note({}, false);
     return other_;
   }
-  if (attempt(converters_->detect(bytes), true)) return out_;
+  if (attempt(converters_->detect(bytes), true)) {
+    readable_ = decoding_.charset != kWesternEuropean;  // all bytes are letters or signs of it
+    return out_;
+  }
   if (!found.high && !fewest) return bytes;
   // No charset fits. Keeps the declared one if ICU knows it. A few letters among ASCII are Western European,
   // which detection does not recognise in short texts.
@@ -503,11 +506,19 @@ absl::StatusOr<std::string_view> CharsetDecoder::decode_text(std::string_view by
 
 bool CharsetDecoder::is_unreadable(std::string_view text) const {
   if (readable_) return false;
-  const auto unit = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; };
-  const auto characters = static_cast<size_t>(std::count_if(text.begin(), text.end(), unit));
-  const auto high = static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) >= 0xc0; }));
-  return high * kFewIn > characters;
+  // Letters with accents stand alone; those of other scripts stand together.
+  size_t characters = 0, high = 0, together = 0;
+  bool before = false;
+  for (const char c : text) {
+    const auto unit = static_cast<unsigned char>(c);
+    if ((unit & 0xc0) == 0x80) continue;
+    const bool here = unit >= 0xc0;
+    ++characters;
+    high += here ? 1 : 0;
+    together += here && before ? 1 : 0;
+    before = here;
+  }
+  return high * kFewIn > characters && together * 2 > high;
 }
 
 void CharsetDecoder::begin_pieces() {
