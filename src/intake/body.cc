@@ -28,18 +28,18 @@ using http::Response;
 constexpr std::string_view kTypes =
     "application/json, application/x-ndjson, text/plain, text/html, application/warc";
 
-enum class Kind { json, lines, text, warc };
+enum class BodyKind { json, lines, text, warc };
 
-std::optional<Kind> kind_of(std::string_view content_type) {
+std::optional<BodyKind> kind_of(std::string_view content_type) {
   const std::string_view type = media_type(content_type);
   for (const std::string_view lines :
        {"application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines"}) {
-    if (http::same_word(type, lines)) return Kind::lines;
+    if (http::same_word(type, lines)) return BodyKind::lines;
   }
-  if (http::same_word(type, "application/json")) return Kind::json;
+  if (http::same_word(type, "application/json")) return BodyKind::json;
   const SentAs sent = sent_as(content_type);
   if (sent == SentAs::unknown) return std::nullopt;
-  return sent == SentAs::warc ? Kind::warc : Kind::text;
+  return sent == SentAs::warc ? BodyKind::warc : BodyKind::text;
 }
 
 Response wrong_type(std::string_view message) {
@@ -49,25 +49,25 @@ Response wrong_type(std::string_view message) {
 }
 
 // Reads the whole body as a file of this kind would be read.
-void read_as_file(std::string_view body, Kind kind, Batch& batch) {
+void read_as_file(std::string_view body, BodyKind kind, Batch& batch) {
   FilesSourceOptions options;
   options.batch_records = kInsertedMost + 1;
   options.batch_bytes = std::numeric_limits<size_t>::max();
   options.max_line_bytes = options.max_whole_bytes = body.size();  // a record that says more is damaged
   InputFile file;
   file.path = "the body";
-  file.kind = kind == Kind::json    ? InputKind::values
-              : kind == Kind::lines ? InputKind::lines
-                                    : InputKind::warc;
+  file.kind = kind == BodyKind::json    ? InputKind::values
+              : kind == BodyKind::lines ? InputKind::lines
+                                        : InputKind::warc;
   file.size = body.size();
   file.head = body;  // the bytes come from here, and the file itself is empty
   Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   Filling filling(body.size() + 64);
   const auto counter = std::make_shared<std::atomic<uint64_t>>(0);
   std::unique_ptr<RecordReader> reader;
-  if (kind == Kind::json) {
+  if (kind == BodyKind::json) {
     reader = std::make_unique<ValueReader>(options, filling, file, std::move(nothing), counter, LineMark());
-  } else if (kind == Kind::lines) {
+  } else if (kind == BodyKind::lines) {
     reader = std::make_unique<LineReader>(options, filling, file, std::move(nothing), counter, LineMark());
   } else {
     reader = std::make_unique<WarcReader>(options, filling, file, std::move(nothing), counter, LineMark());
@@ -93,12 +93,12 @@ void take_whole(std::string_view body, std::string_view content_type, Batch& bat
 std::optional<Response> read_body(const Request& request, const FormatOptions& format,
                                   std::optional<std::string_view> id, Batch& batch) {
   const std::string_view content_type = request.header("content-type").value_or("");
-  const std::optional<Kind> kind = kind_of(content_type);
+  const std::optional<BodyKind> kind = kind_of(content_type);
   if (!kind) {
     return wrong_type(fmt::format("name the type of the documents in Content-Type ({}): it is \"{}\"", kTypes,
                                   content_type));
   }
-  if (*kind == Kind::json || *kind == Kind::lines) {
+  if (*kind == BodyKind::json || *kind == BodyKind::lines) {
     const bool readable = format.format == "auto" ||
                           (preset_of(format.format).reads_json && !preset_of(format.format).has_schema);
     if (!readable)
@@ -122,9 +122,9 @@ std::optional<Response> read_body(const Request& request, const FormatOptions& f
   }
   if (request.body.empty()) return http::error(400, "the body is empty: send the documents in it");
 
-  if (*kind == Kind::warc && packing_in(request.body) != Packing::none)
+  if (*kind == BodyKind::warc && packing_in(request.body) != Packing::none)
     return wrong_type("the WARC file is compressed; send it with Content-Encoding: gzip (or zstd) instead");
-  if (*kind == Kind::text) {
+  if (*kind == BodyKind::text) {
     take_whole(request.body, content_type, batch);
   } else {
     read_as_file(request.body, *kind, batch);
@@ -137,7 +137,7 @@ std::optional<Response> read_body(const Request& request, const FormatOptions& f
                                         "together; send them in several requests",
                                         kInsertedMost));
   }
-  if (*kind == Kind::json && count > 1) {
+  if (*kind == BodyKind::json && count > 1) {
     return http::error(400, fmt::format("the body has {} JSON values, and application/json is one document; "
                                         "send several as application/x-ndjson, one in a line",
                                         count));
@@ -150,7 +150,7 @@ std::optional<Response> read_body(const Request& request, const FormatOptions& f
     Record& record = batch.records[i];
     record.source = kHttpSource;
     record.sender = &named->sender;
-    if (*kind != Kind::lines) record.line = i + 1;
+    if (*kind != BodyKind::lines) record.line = i + 1;
   }
   batch.memory.push_back(named);
   return std::nullopt;
