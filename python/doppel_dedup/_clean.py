@@ -4,13 +4,14 @@
 2. It chooses the row of each cluster that stays.
 3. It writes each file under a temporary name, without the rows that go, and renames it when it is complete.
 
-The folder `.NAME.doppel` beside the output NAME holds the state of the job. It is not in the output, because many readers
-take every file there for data:
+The folder `.NAME.doppel` beside the output NAME holds the state of the job; for a remote output, a folder of this machine.
+It is not in the output, because many readers take every file there for data:
 
     job.json       the arguments, what the sources are known again by, and what is done
     N.rows         for each row of file number N: 8 bytes, the verdict in the upper four bits, the number of the
                    original in the rest
     N.how          for each row: 8 bytes, the similarity to the original in millionths, and the kind of copy above it
+    remote-files   small files that the index knows remote sources by
     N.values       the value of each row that decides which one stays: 8 bytes, larger is better (not with "first")
     index          the index, if no path is given
 """
@@ -21,7 +22,7 @@ import dataclasses
 import os
 import shutil
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -29,11 +30,12 @@ import numpy as np
 from ._choice import DUPLICATE, UNSCORED, Chooser, Keep, Mask, Numbers, choose, packed, verdicts_of
 from ._clusters import how, write_clusters
 from ._index import Index
-from ._job import File, Job, check_outside, put_in_place, relative_files, temporary
+from ._job import File, Job, check_outside, relative_files
+from ._places import Place, Remote, Where, each, exists, for_reader, local_path, put_in_place, writing
 from ._progress import Progress, bar
 from ._settings import JobSettings, pairs
 from ._sources import stage, staged_table, table_identity
-from ._parquet import columns_of, given_rows, parquet_batches
+from ._parquet import columns_of, given_rows, on_this_machine, parquet_batches
 from ._tables import check_columns
 
 if TYPE_CHECKING:
@@ -94,20 +96,20 @@ def _judge(job: Job, index: Index, files: list[File], text: str, id: str | None,
     columns = list(dict.fromkeys(name for name in (text, id, chooser.column) if name is not None))
     known = {name: number for number, name in enumerate(job.state["files"])}
     sources = [file.source for file in files]
-    if "begun" not in job.state and any(row != 0 for row in index._core.begin_files(sources, True)[1]):
+    stand_ins = os.path.join(job.folder, "remote-files")
+    if "begun" not in job.state and any(row != 0 for row in index._core.begin_files(on_this_machine(sources, stand_ins), True)[1]):
         shutil.rmtree(job.folder)
         raise ValueError("path: the index has decided rows of these files already, in another job; name another path, or the output of that job")
     job.state["begun"] = True
     job.save()
-    for number, row, batch, verdicts in given_rows(index, sources, text, id, columns, _BATCH_ROWS, True):
+    for number, row, batch, verdicts in given_rows(index, sources, stand_ins, text, id, columns, _BATCH_ROWS, True):
         mine = known[files[number].name]
         if chooser.column is not None:
             _put(_values(job, mine), row, chooser.values(batch.column(chooser.column)))
         _put(_how(job, mine), row, how(verdicts))
         _put(_rows(job, mine), row, packed(verdicts._columns.seq, verdicts._columns.verdict))
         report(len(batch))
-    for file in files:
-        job.check(file)
+    each(job.check, files)
 
 
 def _masks(job: Job, files: list[File], chooser: Chooser) -> tuple[list[int], list[Mask]]:
@@ -117,7 +119,7 @@ def _masks(job: Job, files: list[File], chooser: Chooser) -> tuple[list[int], li
     return numbers, choose([_take(_rows(job, n)) for n in numbers], values)
 
 
-def _groups(source: str, mask: Mask, report: Any) -> Iterator[pyarrow.Table]:
+def _groups(source: Place, mask: Mask, report: Any) -> Iterator[pyarrow.Table]:
     """Yields the rows that stay, as tables of the size of a row group."""
     import pyarrow
 
@@ -142,11 +144,11 @@ def _write(job: Job, file: File, mask: Mask, report: Any) -> None:
     import pyarrow.parquet as parquet
 
     target = job.target(file.name)
-    os.makedirs(os.path.dirname(target), exist_ok=True)
-    with parquet.ParquetFile(file.source) as source:
+    with parquet.ParquetFile(for_reader(file.source)) as source:
         groups, schema = source.metadata, source.schema_arrow
         codec = groups.row_group(0).column(0).compression if groups.num_row_groups and groups.num_columns else "ZSTD"
-    with parquet.ParquetWriter(temporary(target), schema, compression="none" if codec == "UNCOMPRESSED" else codec.lower()) as out:
+    compression = "none" if codec == "UNCOMPRESSED" else codec.lower()
+    with writing(target) as unfinished, parquet.ParquetWriter(unfinished, schema, compression=compression) as out:
         for group in _groups(file.source, mask, report):
             out.write_table(group, row_group_size=len(group))
     job.check(file)
@@ -164,6 +166,9 @@ def clean(
     path: str | os.PathLike[str] | None = None,
     clusters: str | os.PathLike[str] | None = None,
     restart: bool = False,
+    state: str | os.PathLike[str] | None = None,
+    storage_options: Mapping[str, Any] | tuple[Mapping[str, Any] | None, Mapping[str, Any] | None] | None = None,
+    filesystem: Any = None,
     progress: Progress = True,
     **settings: Unpack[JobSettings],
 ) -> Cleaned:
@@ -173,8 +178,9 @@ def clean(
                    Face Dataset, a pyarrow Dataset or Table, a polars DataFrame or LazyFrame, a duckdb relation, or
                    anything with __arrow_c_stream__. (These are first copied, because their order may differ the next
                    time, and are written as part-00000.parquet and so on.) Of a folder all that Arrow's data sets read:
-                   .parquet, .parq and .pq, also in linked folders, but no names that begin with _ or .
-    dst            the output folder: empty, or the output of the same job
+                   .parquet, .parq and .pq, also in linked folders, but no names that begin with _ or . Paths may be URLs:
+                   "s3://bucket/crawl", "gs://...", "hf://datasets/...", "https://...", all that fsspec knows
+    dst            the output folder, which may be a URL, too: empty, or the output of the same job
     text, id       the columns; without `id`, a row's id is its place
     keep           which row of a cluster stays: "first", "longest", "shortest", or the one with the largest or smallest
                    value: ("score", "desc"), ("date", "asc"); of equal rows, the first
@@ -186,6 +192,13 @@ def clean(
                    (and id) of both, the similarity, and the relation: "exact", "near" or "contained". These two are
                    with the row that came first, which is another one than the one that stays if `keep` says so
     restart        remove what an earlier job has written into the output, and begin again
+    state          a folder of this machine for the state of the job. Without it, it lies beside the output, and that of
+                   a remote output in ~/.local/state/doppel
+    storage_options
+                   arguments of the file system of fsspec that a URL names: {"key": ..., "secret": ..., "endpoint_url": ...}.
+                   A pair if those of `src` and `dst` differ. They are in no message and no file
+    filesystem     one of pyarrow.fs or fsspec that has the paths; a pair, such as (None, S3FileSystem()), if that of `src`
+                   and that of `dst` differ
     progress       as in Index.add(), with the number of rows read; rows are read twice
     settings       as in Index: threshold=0.7, shingle_words=3
 
@@ -198,7 +211,11 @@ def clean(
         import pyarrow.parquet as parquet
     except ImportError:
         raise ImportError("clean() reads and writes with pyarrow, which is not installed: pip install pyarrow") from None
-    out = os.fspath(dst)
+    reading, writing_to = Where.of_both(storage_options, filesystem)
+    out = writing_to.place(dst)
+    if isinstance(out, Remote) and out.protocol in ("http", "https"):
+        raise ValueError(f"dst: {out}: files cannot be written over {out.protocol}; name a folder, or a bucket such as s3://bucket/out")
+    path = None if path is None else local_path(path, "path", "an index")
     chooser = Chooser(keep, text)
     asked = {
         "text": text,
@@ -209,21 +226,22 @@ def clean(
         "settings": [list(pair) for pair in pairs({k: v for k, v in settings.items() if k not in ("hash_key", "repeated_ids", "config")})],
     }
     staged = not _is_files(src)
-    files = [] if staged else relative_files(src)
+    files = [] if staged else relative_files(src, reading)
     check_outside(files, out, "dst")
-    for file in files:
-        needed = [text, *([id] if id is not None else []), *([chooser.column] if chooser.column is not None else [])]
-        check_columns(dict.fromkeys(columns_of(file.source)), needed)
-    job = Job(out, asked, restart)
+    needed = [text, *([id] if id is not None else []), *([chooser.column] if chooser.column is not None else [])]
+    for columns in each(columns_of, [file.source for file in files]):
+        check_columns(dict.fromkeys(columns), needed)
+    job = Job(out, asked, restart, state)
     if staged:
         files = _staged(job, src, text, id)
     if not staged or files:
         job.take(files)
-    table = None if clusters is None else os.path.abspath(clusters)
+    table = None if clusters is None else writing_to.place(clusters)
+    table = os.path.abspath(table) if isinstance(table, str) else table
     if table is not None:
         check_outside([File(table, "")], out, "clusters")
-    whole = len(job.state["written"]) == len(job.state["files"]) and all(map(os.path.exists, map(job.target, job.state["files"])))
-    listed = table is None or (job.state.get("clusters") == table and os.path.exists(table))
+    whole = len(job.state["written"]) == len(job.state["files"]) and all(each(exists, list(map(job.target, job.state["files"]))))
+    listed = table is None or (job.state.get("clusters") == str(table) and exists(table))
     if job.state.get("done") and staged and not (whole and listed):
         missing = table if whole else f"a file of {out}"
         raise ValueError(f"{missing} is not there, and the job on this table is done; begin again with restart=True")
@@ -234,7 +252,7 @@ def clean(
     if table is not None and not listed:
         numbers, masks = _masks(job, files, chooser)
         write_clusters(table, files, [_take(_rows(job, n)) for n in numbers], [_take(_how(job, n)) for n in numbers], masks, id)
-        job.state["clusters"] = table
+        job.state["clusters"] = str(table)
     job.state["done"] = True
     job.save()
     if path is None:
@@ -251,7 +269,7 @@ def clean(
         kept=kept,
         duplicates=int(counts[DUPLICATE]),
         unscored=int(counts[UNSCORED]),
-        files=[job.target(name) for name in job.state["files"]],
+        files=[str(job.target(name)) for name in job.state["files"]],
     )
 
 
@@ -288,7 +306,7 @@ def _work(
 ) -> None:  # fmt: skip
     import pyarrow.parquet as parquet
 
-    total = 2 * sum(parquet.read_metadata(file.source).num_rows for file in files)
+    total = 2 * sum(each(lambda file: int(parquet.read_metadata(for_reader(file.source)).num_rows), files))
     with bar(progress, total) as report:
         with _index(job, path, settings) as index:
             _judge(job, index, files, text, id, chooser, report)
@@ -298,7 +316,7 @@ def _work(
                 mask = mask | (verdicts_of(_take(_rows(job, number))) == UNSCORED)
             sum_of_mask = zlib.crc32(np.packbits(mask).tobytes())
             written = [sum_of_mask, int(mask.sum()), len(mask)]
-            if job.state["written"].get(file.name) == written and os.path.exists(job.target(file.name)):
+            if job.state["written"].get(file.name) == written and exists(job.target(file.name)):
                 continue
             _write(job, file, mask, report)
             job.state["written"][file.name] = written

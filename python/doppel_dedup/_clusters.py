@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._choice import DUPLICATE, NUMBER, Mask, Numbers, verdicts_of
-from ._job import File, put_in_place, temporary
+from ._job import File
+from ._places import Place, for_reader, put_in_place, writing
 from ._verdicts import KINDS
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def how(verdicts: Verdicts) -> Numbers:
     return millionths | (verdicts._columns.kind.astype(np.uint64) << np.uint64(32))
 
 
-def write_clusters(path: str, files: Sequence[File], rows: Sequence[Numbers], hows: Sequence[Numbers], masks: Sequence[Mask], id: str | None) -> None:
+def write_clusters(path: Place, files: Sequence[File], rows: Sequence[Numbers], hows: Sequence[Numbers], masks: Sequence[Mask], id: str | None) -> None:
     """Writes a Parquet file with a row for each row that went because another one stays.
 
     rows, hows, masks: of each file, see packed() and how(), and which rows stay of those with text
@@ -32,7 +33,7 @@ def write_clusters(path: str, files: Sequence[File], rows: Sequence[Numbers], ho
     import pyarrow.parquet as parquet
 
     def ids_of(number: int, at: np.ndarray[Any, np.dtype[np.int64]]) -> pyarrow.ChunkedArray:
-        column = parquet.read_table(files[number].source, columns=[id])[id]
+        column = parquet.read_table(for_reader(files[number].source), columns=[id])[id]
         return column.take(pa.array(at)).cast(pa.string())
 
     there = [verdicts_of(part) <= DUPLICATE for part in rows]
@@ -51,7 +52,7 @@ def write_clusters(path: str, files: Sequence[File], rows: Sequence[Numbers], ho
     fields = [("file", text), ("row", number), ("id", text), ("kept_file", text), ("kept_row", number), ("kept_id", text),
               ("similarity", pa.float64()), ("relation", text)]  # fmt: skip
     schema = pa.schema([field for field in fields if id is not None or not field[0].endswith("id")])
-    with parquet.ParquetWriter(temporary(path), schema, compression="zstd") as out:
+    with writing(path) as file, parquet.ParquetWriter(file, schema, compression="zstd") as out:
         for n, at in enumerate(gone):
             seq = rows[n][at] & NUMBER
             place = np.searchsorted(heads[order], seq)

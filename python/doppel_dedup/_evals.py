@@ -7,14 +7,17 @@ import dataclasses
 import hashlib
 import json
 import os
+import posixpath
 import shutil
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from . import _core
-from ._job import File, Job, check_outside, relative_files, temporary, write_whole
+from ._job import File, Job, check_outside, relative_files, write_whole
+from ._parquet import columns_of, parquet_batches
+from ._places import Place, Remote, Where, base_name, exists, for_reader, is_folder, is_parquet, put_in_place, temporary, writing
 from ._progress import Progress, reporter
 from ._settings import pairs
 from ._sources import stage
@@ -49,18 +52,33 @@ def _is_paths(given: Any) -> bool:
     )
 
 
-def _paths(given: Any) -> list[str]:
-    return [os.fspath(one) for one in ([given] if isinstance(given, (str, os.PathLike)) else given)]
+def _places(given: Any, where: Where) -> list[Place]:
+    return [where.place(one) for one in ([given] if isinstance(given, (str, os.PathLike)) else given)]
+
+
+def _copy(places: list[Place], folder: str) -> list[str]:
+    """Local files as they are, and copies of remote ones. Items of evaluations are few."""
+    out: list[str] = []
+    for number, place in enumerate(places):
+        if not isinstance(place, Remote):
+            out.append(place)
+            continue
+        files = [file for file, _ in place.files()] if is_folder(place) else [place]
+        for file in files:
+            path = os.path.join(folder, f"{number}-{len(out)}-{posixpath.basename(str(file))}")
+            with file.opened() as source, open(path, "wb") as copy:
+                shutil.copyfileobj(source, copy, 1 << 20)
+            out.append(path)
+    return out
 
 
 @contextlib.contextmanager
-def _files(given: Any, name: str) -> Iterator[list[str]]:
-    """Paths as they are; a table or a list of rows as files that go away."""
-    if _is_paths(given):
-        yield _paths(given)
-        return
+def _files(given: Any, name: str, where: Where) -> Iterator[list[str]]:
+    """Paths as they are; a table, a list of rows or remote files as files that go away."""
     with tempfile.TemporaryDirectory(prefix="doppel-") as folder:
-        if isinstance(given, (list, tuple)) and all(isinstance(row, dict) for row in given):
+        if _is_paths(given):
+            yield _copy(_places(given, where), folder)
+        elif isinstance(given, (list, tuple)) and all(isinstance(row, dict) for row in given):
             path = os.path.join(folder, f"{name}.jsonl")
             with open(path, "w", encoding="utf-8") as file:
                 file.writelines(json.dumps(row) + "\n" for row in given)
@@ -80,6 +98,9 @@ def decontaminate(
     changed: float = 0.34,
     keep: str | os.PathLike[str] | None = None,
     restart: bool = False,
+    state: str | os.PathLike[str] | None = None,
+    storage_options: Any = None,
+    filesystem: Any = None,
     threads: int | None = None,
     progress: Progress = True,
 ) -> Decontaminated:
@@ -98,6 +119,8 @@ def decontaminate(
               columns. A killed job that is started again with the same arguments then goes on with the next file, and
               a source that has changed, or is gone, is an error. Otherwise the folder must be there
     restart   remove what an earlier job has written into the folder, and begin again
+    state, storage_options, filesystem
+              as in clean(), of `src` and `keep`; `src` and `evals` are reached alike. Remote corpora must be Parquet files
     threads   None: all processors
     progress  as of Index.add(), with documents
 
@@ -111,10 +134,12 @@ def decontaminate(
 
     sets = pairs({"input.text": names(text), "input.id": names(id), "threads": threads})
     rules = (names(question), names(answer), changed)
-    with _files(evals, "evals") as items:
-        if keep is not None and (files := _files_for_a_folder(src, os.fspath(keep))):
+    reading, keeping = Where.of_both(storage_options, filesystem)
+    to = None if keep is None else keeping.place(keep)
+    with _files(evals, "evals", reading) as items:
+        if to is not None and (files := _files_for_a_folder(src, to, reading)):
             asked = {"decontaminate": [names(text), names(id), *rules], "evals": _content(items)}
-            job = Job(os.fspath(keep), asked, restart)
+            job = Job(to, asked, restart, state)
             job.take(files)
             with reporter(progress, []) as report:
                 for file in files:
@@ -122,8 +147,21 @@ def decontaminate(
             return _result_of(job)
         if restart:
             raise ValueError("restart: only a job that writes a folder of Parquet files can be begun again")
-        with _files(src, "src") as paths, reporter(progress, [] if _is_paths(src) else src) as report:
-            said = _core.decontaminate(items, paths, *rules, "" if keep is None else os.fspath(keep), sets, report)
+        if isinstance(to, Remote):
+            raise ValueError(f"keep: {to}: only a folder of Parquet files can be written there, from a `src` of Parquet files")
+        remote = [place for place in _places(src, reading) if isinstance(place, Remote)] if _is_paths(src) else []
+        if remote and to is not None:
+            raise ValueError(f"keep: {to}: of a remote corpus a folder is written; name one")
+        if remote:
+            with reporter(progress, []) as report:
+                parts: list[dict[str, Any]] = []
+                for file in _remote_parquet(src, reading):
+                    before = sum(part["documents"] for part in parts)
+                    parts.append(_streamed(file.source, items, rules, sets, _from(report, before)))
+                said = _all_of(parts)
+        else:
+            with _files(src, "src", reading) as paths, reporter(progress, [] if _is_paths(src) else src) as report:
+                said = _core.decontaminate(items, paths, *rules, "" if to is None else to, sets, report)
     return _result(said, [json.loads(line) for line in said["lines"].splitlines()], names(text))
 
 
@@ -154,17 +192,25 @@ def _result(said: dict[str, Any], findings: list[dict[str, Any]], text: list[str
 _COUNTS = ("documents", "texts", "contaminated", "rejected")
 
 
-def _files_for_a_folder(src: Any, keep: str) -> list[File]:
+def _files_for_a_folder(src: Any, keep: Place, where: Where) -> list[File]:
     """The Parquet files of `src`, if `keep` is a folder for them; otherwise none."""
-    if not _is_paths(src) or (not os.path.isdir(keep) and os.path.splitext(keep)[1]):
+    if not _is_paths(src) or (not is_folder(keep) and os.path.splitext(base_name(keep))[1]):
         return []
     try:
-        files = relative_files(src)
+        files = relative_files(src, where)
     except FileNotFoundError:
         return []  # the extension says what is wrong, or reads files of other kinds
-    if not all(file.source.lower().endswith((".parquet", ".parq", ".pq")) for file in files):
+    if not all(is_parquet(file.source) for file in files):
         return []
     check_outside(files, keep, "keep")
+    return files
+
+
+def _remote_parquet(src: Any, where: Where) -> list[File]:
+    files = relative_files(src, where)
+    for file in files:
+        if not is_parquet(file.source):
+            raise ValueError(f"src: {file.source}: only Parquet files can be read there; copy it to this machine first")
     return files
 
 
@@ -186,23 +232,37 @@ def _found(job: Job, name: str) -> str:
     return os.path.join(job.folder, f"{job.number(name)}.found")
 
 
+def _from(report: Callable[[int], object] | None, before: int) -> Callable[[int], object] | None:
+    return None if report is None else lambda done: report(before + done)
+
+
 def _look_through(job: Job, file: File, items: list[str], rules: Any, sets: Any, report: Callable[[int], object] | None) -> None:
     written, target = job.state["written"], job.target(file.name)
-    if file.name in written and os.path.exists(target):
+    if file.name in written and exists(target):
+        return
+    before = sum(counts["documents"] for counts in written.values())
+    if isinstance(file.source, Remote) or isinstance(target, Remote):
+        said = _rows_without_items(file.source, target, items, rules, sets, _from(report, before))
+        job.check(file)
+        _done(job, file, said)
         return
     os.makedirs(os.path.dirname(target), exist_ok=True)
-    before = sum(counts["documents"] for counts in written.values())
-    kept = temporary(target) + ".parquet"  # the extension goes by the name
-    said = _core.decontaminate(items, [file.source], *rules, kept, sets, None if report is None else lambda done: report(before + done))
+    kept = f"{temporary(target)}.parquet"  # the extension goes by the name
+    said = _core.decontaminate(items, [file.source], *rules, kept, sets, _from(report, before))
     if said["documents"] == 0 and said["messages"]:
         raise ValueError(f"src: no text was read: {said['messages'][0]}")
     if said["documents"] == 0:
         shutil.copyfile(file.source, kept)
     job.check(file)
+    os.replace(kept, temporary(target))
+    _done(job, file, said)
+
+
+def _done(job: Job, file: File, said: dict[str, Any]) -> None:
     write_whole(_found(job, file.name), said["lines"])
-    os.replace(kept, target)
+    put_in_place(job.target(file.name))
     job.state.update(items=said["items"], too_short=said["too_short"])
-    written[file.name] = {name: said[name] for name in (*_COUNTS, "messages")}
+    job.state["written"][file.name] = {name: said[name] for name in (*_COUNTS, "messages")}
     job.save()
 
 
@@ -216,4 +276,61 @@ def _result_of(job: Job) -> Decontaminated:
         with open(_found(job, name), "rb") as file:
             findings += [json.loads(line) for line in file]
     asked = job.state["asked"]["decontaminate"][0]
-    return _result(said, findings, asked, [job.target(name) for name in job.state["files"]])
+    return _result(said, findings, asked, [str(job.target(name)) for name in job.state["files"]])
+
+
+# --- Files that the extension cannot open: it is given some rows at a time.
+
+_ROWS = 50_000  # or fewer, if they are long: see parquet_batches()
+
+
+def _streamed(source: Place, items: list[str], rules: Any, sets: Any, report: Any, out: Any = None) -> dict[str, Any]:
+    """What the extension says of a Parquet file. `out`: a ParquetWriter for the rows without items."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    named = [name.split(".")[0] for key, value in sets if key.startswith("input.") for name in value.split(", ")]
+    wanted = [name for name in columns_of(source) if name in ("url", *named)]
+    parts, first_row = [], 0
+    with tempfile.TemporaryDirectory(prefix="doppel-") as folder:
+        path = os.path.join(folder, "rows.parquet")
+        for batch in parquet_batches(source, [], wanted if wanted and out is None else None, _ROWS):
+            parquet.write_table(pa.table(batch).select(wanted or batch.schema.names), path, compression="none")
+            said = _core.decontaminate(items, [path], *rules, "", sets, None)
+            stays = np.ones(len(batch), bool)
+            lines = []
+            for finding in map(json.loads, said["lines"].splitlines()):
+                document = finding["document"]
+                stays[document["row"]] = False
+                row = first_row + document["row"]
+                if document["id"] == f"{path}/{document['row']}":
+                    document["id"] = f"{source}/{row}"
+                document |= {"file": str(source), "row": row}
+                lines.append(json.dumps(finding, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+            parts.append(said | {"lines": b"".join(lines), "messages": [message.replace(path, str(source)) for message in said["messages"]]})
+            if out is not None:
+                out.write_batch(batch.filter(pa.array(stays)))
+            first_row += len(batch)
+            if report is not None:
+                report(first_row)
+        if not parts:
+            parquet.write_table(pa.table({name: pa.array([], pa.string()) for name in wanted or ["text"]}), path)
+            parts.append(_core.decontaminate(items, [path], *rules, "", sets, None))
+    return _all_of(parts)
+
+
+def _all_of(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    out = {name: sum(part[name] for part in parts) for name in _COUNTS}
+    return out | {"lines": b"".join(part["lines"] for part in parts), "items": parts[0]["items"], "too_short": parts[0]["too_short"],
+                  "messages": [message for part in parts for message in part["messages"]][:20]}  # fmt: skip
+
+
+def _rows_without_items(source: Place, target: Place, items: list[str], rules: Any, sets: Any, report: Any) -> dict[str, Any]:
+    """Writes a file without the rows that have items, but does not give it its name yet."""
+    import pyarrow.parquet as parquet
+
+    with parquet.ParquetFile(for_reader(source)) as file:
+        schema = file.schema_arrow
+    with writing(target) as unfinished, parquet.ParquetWriter(unfinished, schema, compression="zstd") as out:
+        return _streamed(source, items, rules, sets, report, out)

@@ -9,6 +9,7 @@ from typing import Any, Literal, Unpack
 
 from . import _core
 from ._columns import plain
+from ._places import local_path
 from ._progress import Progress, bar, reporter
 from ._settings import Against, RuleSettings, hash_key_text, pairs
 from ._verdicts import Verdicts
@@ -68,9 +69,12 @@ class Index:
         config: str | os.PathLike[str] | None = None,
         **settings: Unpack[RuleSettings],
     ) -> None:
+        if against is not None:
+            several = [against] if isinstance(against, (str, os.PathLike)) else against
+            against = [local_path(each, "against", "an index") for each in several]
         given = {"threshold": threshold, "threads": threads, "against": against, **settings}
         if path is not None:
-            given["state.directory"] = os.fspath(path)
+            given["state.directory"] = local_path(path, "path", "an index")
         self._core = _core.Index(
             os.fspath(config) if config is not None else "", pairs(given), hash_key_text(hash_key), repeated_ids or ""
         )

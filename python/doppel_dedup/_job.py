@@ -2,66 +2,53 @@
 
 from __future__ import annotations
 
-import glob
+import hashlib
 import json
 import os
 import shutil
-import zlib
 from typing import Any, NamedTuple
 
-from ._parquet import is_hidden, no_files, parquet_below
-
-_END_BYTES = 64 << 10
+from ._places import (
+    Place, Remote, Where, base_name, child, each, exists, fitting, identity, is_below, is_empty, is_folder, local_path, no_files,
+    parquet_below, remove, temporary,
+)  # fmt: skip
 
 
 class File(NamedTuple):
-    source: str
+    source: Place
     name: str  # path below the output
 
 
-def relative_files(src: Any) -> list[File]:
+def relative_files(src: Any, where: Where = Where()) -> list[File]:
     """The Parquet files of `src`, with their paths below the output."""
     out: list[File] = []
     for given in [src] if isinstance(src, (str, os.PathLike)) else src:
-        path = os.fspath(given)
-        if os.path.isdir(path):
-            out += [File(name, os.path.relpath(name, path)) for name in parquet_below(path)]
+        place = where.place(given)
+        if is_folder(place):
+            out += [File(file, name) for file, name in parquet_below(place)]
             continue
-        if os.path.exists(path):
-            out.append(File(path, os.path.basename(path)))
-            continue
-        found = sorted(name for name in glob.glob(path, recursive=True) if not is_hidden(os.path.basename(name)))
+        found = [] if exists(place) else fitting(place)
         if not found:
-            raise FileNotFoundError(f"{path}: no such file, and no file fits it")
-        if all(os.path.isdir(name) for name in found):
-            out += [File(name, os.path.relpath(name, os.path.dirname(folder))) for folder in found for name in parquet_below(folder)]
+            if not exists(place):
+                raise FileNotFoundError(f"{place}: no such file, and no file fits it")
+            out.append(File(place, base_name(place)))
+        elif all(is_folder(one) for one in found):
+            out += [File(file, os.path.join(base_name(folder), name)) for folder in found for file, name in parquet_below(folder)]
         else:
-            out += [File(name, os.path.basename(name)) for name in found if not os.path.isdir(name)]
+            out += [File(one, base_name(one)) for one in found if not is_folder(one)]
     if not out:
         raise no_files(src)
-    taken: dict[str, str] = {}
+    taken: dict[str, Place] = {}
     for file in out:
-        if taken.setdefault(file.name, file.source) != file.source:
+        if str(taken.setdefault(file.name, file.source)) != str(file.source):
             raise ValueError(f"{taken[file.name]} and {file.source} would both be written as {file.name}; clean them in two jobs")
     return out
 
 
-def check_outside(files: list[File], dst: str, name: str) -> None:
+def check_outside(files: list[File], dst: Place, name: str) -> None:
     for file in files:
-        if os.path.commonpath([os.path.abspath(file.source), os.path.abspath(dst)]) == os.path.abspath(dst):
+        if is_below(file.source, dst):
             raise ValueError(f"{name}: {file.source} lies in {dst}; name another folder for the output")
-
-
-def identity(path: str) -> dict[str, int]:
-    """What a file is known again by: its size, its time, and a checksum of both of its ends.
-
-    The end of a Parquet file says where its values are, and mostly the least and the largest of them.
-    """
-    with open(path, "rb") as file:
-        info = os.fstat(file.fileno())
-        ends = zlib.crc32(file.read(_END_BYTES))
-        file.seek(max(0, info.st_size - _END_BYTES))
-        return {"size": info.st_size, "time": info.st_mtime_ns, "ends": zlib.crc32(file.read(_END_BYTES), ends)}
 
 
 def write_whole(path: str, content: bytes) -> None:
@@ -73,25 +60,24 @@ def write_whole(path: str, content: bytes) -> None:
     os.replace(path + ".tmp", path)
 
 
-def temporary(target: str) -> str:
-    """The name that a file of the output has until it is whole."""
-    return os.path.join(os.path.dirname(target), f".{os.path.basename(target)}.doppel")
-
-
-def put_in_place(target: str) -> None:
-    """Gives a whole file its name."""
-    with open(temporary(target), "rb") as whole:
-        os.fsync(whole.fileno())
-    os.replace(temporary(target), target)
+def state_folder(dst: Place, state: str | os.PathLike[str] | None) -> str:
+    """Where the state of the job on this output lies: beside it, or for a remote output in a folder of this machine."""
+    if state is None and not isinstance(dst, Remote):
+        above, name = os.path.split(os.path.abspath(dst))
+        return os.path.join(above, f".{name}.doppel")
+    if state is None:
+        state = os.path.join(os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state"), "doppel")
+    known = f"{dst.endpoint} {dst}" if isinstance(dst, Remote) else os.path.abspath(dst)
+    number = hashlib.blake2b(known.encode(), digest_size=6).hexdigest()
+    return os.path.join(os.path.abspath(local_path(state, "state", "the state of a job")), f".{base_name(dst)}-{number}.doppel")
 
 
 class Job:
     """The state of a job. `asked` are the arguments that its output depends on."""
 
-    def __init__(self, dst: str, asked: dict[str, Any], restart: bool = False) -> None:
-        above, name = os.path.split(os.path.abspath(dst))
+    def __init__(self, dst: Place, asked: dict[str, Any], restart: bool = False, state: str | os.PathLike[str] | None = None) -> None:
         self.dst = dst
-        self.folder = os.path.join(above, f".{name}.doppel")
+        self.folder = state_folder(dst, state)
         self.path = os.path.join(self.folder, "job.json")
         shutil.rmtree(self.folder + ".old", ignore_errors=True)
         if restart and os.path.exists(self.path):
@@ -106,10 +92,11 @@ class Job:
                         "same arguments, or begin again with restart=True"
                     )
             return
-        if os.path.isdir(dst) and os.listdir(dst):
+        if not is_empty(dst):
             raise FileExistsError(f"{dst}: not empty, and not the output of a job that can go on ({self.folder} is missing); name another folder")
         os.makedirs(self.folder, exist_ok=True)
-        os.makedirs(dst, exist_ok=True)
+        if not isinstance(dst, Remote):
+            os.makedirs(dst, exist_ok=True)
         self.state = {"version": 2, "asked": asked, "files": [], "sources": {}, "written": {}}
         self.save()
 
@@ -127,10 +114,12 @@ class Job:
             )
         for name in self.state["files"]:
             whole = self.target(name)
-            for target in (whole, temporary(whole), temporary(whole) + ".parquet"):
-                if os.path.exists(target):
-                    os.remove(target)
+            remove(whole)
+            remove(temporary(whole))
             below = os.path.dirname(name)
+            if isinstance(self.dst, Remote):
+                continue
+            remove(f"{temporary(whole)}.parquet")
             while below and os.path.isdir(os.path.join(self.dst, below)) and not os.listdir(os.path.join(self.dst, below)):
                 os.rmdir(os.path.join(self.dst, below))
                 below = os.path.dirname(below)
@@ -140,8 +129,8 @@ class Job:
     def save(self) -> None:
         write_whole(self.path, json.dumps(self.state, indent=1).encode())
 
-    def target(self, name: str) -> str:
-        return os.path.join(self.dst, name)
+    def target(self, name: str) -> Place:
+        return child(self.dst, name)
 
     def number(self, name: str) -> int:
         return int(self.state["files"].index(name))
@@ -149,25 +138,26 @@ class Job:
     def take(self, files: list[File]) -> None:
         """The files that this run reads. It is an error if one that an earlier run has read has changed, or is gone."""
         given = {file.name: file for file in files}
+        now = dict(zip(given, each(lambda file: identity(file.source), list(given.values()))))
         wrong = []
         for name in self.state["sources"]:
             if name not in given:
                 wrong.append(f"{name} is gone: {self.dst} has what the job made of it")
-            elif difference := self._difference(given[name]):
+            elif difference := self._difference(name, now[name]):
                 wrong.append(f"{given[name].source} has changed since the job read it: {difference}")
         self._refuse(wrong)
         for file in files:
             if file.name not in self.state["sources"]:
-                self.state["sources"][file.name] = identity(file.source)
+                self.state["sources"][file.name] = now[file.name]
                 self.state["files"].append(file.name)
 
     def check(self, file: File) -> None:
         """It is an error if the file has changed since take()."""
-        if difference := self._difference(file):
+        if difference := self._difference(file.name, identity(file.source)):
             self._refuse([f"{file.source} has changed while the job read it: {difference}"])
 
-    def _difference(self, file: File) -> str:
-        was, now = self.state["sources"][file.name], identity(file.source)
+    def _difference(self, name: str, now: dict[str, Any]) -> str:
+        was = self.state["sources"][name]
         if was == now:
             return ""
         if was["size"] != now["size"]:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import json
 import os
+import tempfile
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 
 from ._index import Index
+from ._places import Place, Remote, Where, each, for_reader, identity, is_folder, no_files, parquet_below
 from ._settings import IndexSettings
 from ._tables import check_columns
 from ._verdicts import Verdicts
@@ -20,52 +25,29 @@ if TYPE_CHECKING:
 
 _BATCH_BYTES = 64 << 20  # that the rows of a batch take, about
 _DICTIONARY_BYTES = 4 << 20  # that a writer puts into a dictionary at most; Arrow's limit is 1 MB
-_ENDINGS = (".parquet", ".parq", ".pq")
 
 
-def is_hidden(name: str) -> bool:
-    """Whether Arrow's data sets, and this package, leave a file or a folder out: _temporary, _metadata, .part.crc."""
-    return name.startswith(("_", "."))
-
-
-def parquet_below(folder: str, above: tuple[tuple[int, int], ...] = ()) -> Iterator[str]:
-    """The paths of the Parquet files below a folder: those in it by name, then those of its folders. Follows links."""
-    info = os.stat(folder)
-    above = (*above, (info.st_dev, info.st_ino))
-    paths = [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if not is_hidden(name)]
-    folders = [path for path in paths if os.path.isdir(path)]
-    yield from (path for path in paths if path.lower().endswith(_ENDINGS) and path not in folders)
-    for path in folders:
-        info = os.stat(path)
-        if (info.st_dev, info.st_ino) not in above:  # a link that leads back
-            yield from parquet_below(path, above)
-
-
-def parquet_files(paths: Any) -> list[str]:
-    out: list[str] = []
+def parquet_files(paths: Any, where: Where = Where()) -> list[Place]:
+    out: list[Place] = []
     for path in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
-        name = os.fspath(path)
-        out += parquet_below(name) if os.path.isdir(name) else [name]
+        place = where.place(path)
+        out += [file for file, _ in parquet_below(place)] if is_folder(place) else [place]
     if not out:
         raise no_files(paths)
     return out
 
 
-def no_files(paths: Any) -> FileNotFoundError:
-    return FileNotFoundError(f"{paths}: no Parquet files there: names that end in {', '.join(_ENDINGS)} and do not begin with _ or .")
-
-
-def columns_of(name: str) -> list[str]:
+def columns_of(name: Place) -> list[str]:
     """The columns of a Parquet file. The error names the file."""
     import pyarrow
     import pyarrow.parquet as parquet
 
     try:
-        return list(parquet.read_schema(name).names)
+        return list(parquet.read_schema(for_reader(name)).names)
     except (pyarrow.ArrowException, OSError) as error:
         if isinstance(error, FileNotFoundError):
             raise
-        raise type(error)(f"{name}: cannot be read: {error}") from error
+        raise type(error)(f"{name}: cannot be read: {str(error).removeprefix(f'{name}: cannot be read: ')}") from error
 
 
 class _AtOnce(NamedTuple):
@@ -155,7 +137,7 @@ def _plain(batch: pyarrow.RecordBatch, repeated: dict[str, pyarrow.DataType]) ->
 
 
 def parquet_batches(
-    name: str, wanted: Sequence[str], columns: Sequence[str] | None, batch_rows: int, row: int = 0
+    name: Place, wanted: Sequence[str], columns: Sequence[str] | None, batch_rows: int, row: int = 0
 ) -> Iterator[pyarrow.RecordBatch]:
     """Yields the batches of a file that must have the columns `wanted`, starting at a row.
 
@@ -169,12 +151,14 @@ def parquet_batches(
     # With its defaults, Arrow keeps the compressed pages of all row groups read so far, and the memory of old batches.
     how: Any = {"pre_buffer": False, "buffer_size": 1 << 20}
     try:
-        with parquet.ParquetFile(name, **how) as file:
+        with parquet.ParquetFile(for_reader(name), **how) as file:
+            streams = file.metadata.num_columns if columns is None else len(columns)
             check_columns({column: None for column in file.schema_arrow.names}, wanted)
             groups = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
             at_once = [_at_once(file.metadata.row_group(i), columns, batch_rows) for i in range(file.num_row_groups)]
             repeated = _repeated_texts(file, batch_rows)
-        with parquet.ParquetFile(name, read_dictionary=list(repeated), **how) as file:
+            metadata = file.metadata
+        with parquet.ParquetFile(for_reader(name, streams), metadata=metadata, read_dictionary=list(repeated), **how) as file:
             skipped = 0  # whole row groups, then rows
             while skipped < len(groups) and sum(groups[: skipped + 1]) <= row:
                 skipped += 1
@@ -198,10 +182,11 @@ def parquet_batches(
     except (pyarrow.ArrowException, OSError) as error:
         if isinstance(error, FileNotFoundError):
             raise
-        raise type(error)(f"{name}: cannot be read from row {row} on: {error}") from error
+        said = str(error).removeprefix(f"{name}: cannot be read: ")
+        raise type(error)(f"{name}: cannot be read from row {row} on: {said}") from error
 
 
-def _rows(name: str, wanted: Sequence[str], columns: Sequence[str] | None, first: int, end: int) -> pyarrow.RecordBatch:
+def _rows(name: Place, wanted: Sequence[str], columns: Sequence[str] | None, first: int, end: int) -> pyarrow.RecordBatch:
     """The rows [first, end) of a file as one batch."""
     import pyarrow
 
@@ -214,13 +199,47 @@ def _rows(name: str, wanted: Sequence[str], columns: Sequence[str] | None, first
     return parts[0] if len(parts) == 1 else pyarrow.Table.from_batches(parts).combine_chunks().to_batches()[0]
 
 
+def on_this_machine(files: Sequence[Place], folder: str) -> list[str]:
+    """Files for the index, which remembers its files by device, inode and content. A small one stands for a remote one."""
+
+    def stand_in(file: Place) -> str:
+        if not isinstance(file, Remote):
+            return file
+        known = "PAR1" + json.dumps({"file": str(file), "server": file.endpoint, **identity(file)})  # of Parquet, by its first bytes
+        path = os.path.join(folder, hashlib.blake2b(f"{file.endpoint} {file}".encode(), digest_size=16).hexdigest())
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as there:
+                if there.read() == known:
+                    return path
+        with open(path + ".tmp", "w", encoding="utf-8") as out:
+            out.write(known)
+        os.replace(path + ".tmp", path)
+        return path
+
+    if any(isinstance(file, Remote) for file in files):
+        os.makedirs(folder, exist_ok=True)
+    return each(stand_in, list(files))
+
+
+def _places_in(file: Remote, first_row: int, rows: int) -> pyarrow.Array:
+    """The ids of rows without one: their places."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    numbers = pa.array(np.arange(first_row, first_row + rows)).cast(pa.string())
+    return pc.binary_join_element_wise(str(file), numbers, "/")
+
+
 def given_rows(
-    index: Index, files: Sequence[str], text: str, id: str | None, columns: Sequence[str] | None, batch_rows: int, resume: bool
+    index: Index, files: Sequence[Place], folder: str, text: str, id: str | None, columns: Sequence[str] | None, batch_rows: int, resume: bool
 ) -> Iterator[tuple[int, int, pyarrow.RecordBatch, Verdicts]]:
-    """Gives the rows of files to an index. Yields the number of the file, the first row, the batch and its verdicts."""
+    """Gives the rows of files to an index. Yields the number of the file, the first row, the batch and its verdicts.
+
+    folder: see on_this_machine()
+    """
     needed = [text] if id is None else [text, id]
     core = index._core
-    pass_, first_rows, problems, handed = core.begin_files(files, resume)
+    pass_, first_rows, problems, handed = core.begin_files(on_this_machine(files, folder), resume)
     for problem in problems:
         warnings.warn(problem, stacklevel=3)
     for number, (name, first_row) in enumerate(zip(files, first_rows)):
@@ -231,6 +250,8 @@ def given_rows(
             yield number, handed[1], _rows(name, columns or needed, columns, handed[1], first_row), Verdicts(handed[2])
         for batch in parquet_batches(name, columns or needed, columns, batch_rows, first_row):
             ids = batch.column(id) if id is not None else None
+            if id is None and isinstance(name, Remote):
+                ids = _places_in(name, first_row, len(batch))
             yield number, first_row, batch, Verdicts(core.add_rows(pass_, first_row, batch.column(text), ids, None))
             first_row += len(batch)
         core.end_file(pass_)
@@ -246,17 +267,21 @@ def scan_parquet(
     index: Index | None = None,
     batch_rows: int = 10_000,
     resume: bool = True,
+    storage_options: Mapping[str, Any] | None = None,
+    filesystem: Any = None,
     **settings: Unpack[IndexSettings],
 ) -> Iterator[tuple[pyarrow.RecordBatch, Verdicts]]:
     """Yields the batches of Parquet files with the verdicts of their rows, in the order of the files. Needs pyarrow.
 
     paths     files, or directories whose Parquet files (.parquet, .parq, .pq) are read in the order of their names, without those
-              whose names, or whose folders' names, begin with _ or .
+              whose names, or whose folders' names, begin with _ or .; also URLs: "s3://bucket/crawl", "hf://...", "https://..."
     id        a column of ids; without it, a row's id is its place: "crawl/0.parquet/17"
     columns   the columns of a batch, which always include text and id; None: all columns
     index     an index to add to; without it, one is made with `settings` and ends with the last batch
     resume    True: skip the rows that an index with a path knows; False: yield all rows; those that it knows have the
               verdicts that they had
+    storage_options, filesystem
+              as in clean()
 
     ```
     with pq.ParquetWriter("clean.parquet", pq.read_schema("crawl.parquet")) as clean:
@@ -280,15 +305,18 @@ def scan_parquet(
         raise ImportError("scan_parquet() reads with pyarrow, which is not installed: pip install pyarrow") from None
     needed = [text] if id is None else [text, id]
     chosen = None if columns is None else list(dict.fromkeys([*needed, *columns]))
-    files = parquet_files(paths)
+    files = parquet_files(paths, Where(storage_options, filesystem))
     own = None
     if index is None:
         index = own = Index(**settings)
     elif settings:
         raise TypeError(f"settings are those of the index: {', '.join(settings)}")
     try:
-        for _, _, batch, verdicts in given_rows(index, files, text, id, chosen, batch_rows, resume):
-            yield batch, verdicts
+        with contextlib.ExitStack() as stack:
+            kept = index.settings["state_directory"]
+            folder = os.path.join(kept, "remote-files") if kept else stack.enter_context(tempfile.TemporaryDirectory(prefix="doppel-"))
+            for _, _, batch, verdicts in given_rows(index, files, folder, text, id, chosen, batch_rows, resume):
+                yield batch, verdicts
     finally:
         if own is not None:
             own.close()
