@@ -385,10 +385,11 @@ void http_keys(const Add& add) {
       "http.hosts", AT(http.hosts),
       "Names with a dot by which clients may call the server, as in the header Host; \"*\" permits all. "
       "Addresses, localhost and names without a dot are always permitted."));
-  add(text_key("http.token_file", AT(http.token_file),
-               "File with the bearer token for requests that change something. DOPPEL_HTTP_TOKEN in the "
-               "environment overrides it. With neither, such requests are refused, but documents are inserted if "
-               "HTTP is the only input."));
+  add(text_key(
+      "http.token_file", AT(http.token_file),
+      "File with the bearer token for requests that change something. DOPPEL_HTTP_TOKEN in the "
+      "environment overrides it. With neither, such requests are refused, but documents are inserted if "
+      "HTTP is the only input."));
   add(size_key("http.max_body", AT(http.max_body), 1024, 1u << 30, "The largest body of a request."));
 }
 

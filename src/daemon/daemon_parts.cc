@@ -11,13 +11,14 @@
 namespace doppel {
 namespace {
 
-// Starts the server of http.listen without routes; null if http.listen is empty.
-absl::StatusOr<std::unique_ptr<http::Server>> open_http(const Options& o) {
+// Starts the server of http.listen; null if http.listen is empty.
+absl::StatusOr<std::unique_ptr<http::Server>> open_http(
+    const Options& o, const std::function<void(http::Server&)>& add_routes) {
   if (o.http.listen.empty()) return nullptr;
   http::ServerOptions options{.listen = o.http.listen, .hosts = o.http.hosts, .max_body = o.http.max_body};
   ASSIGN_OR_RETURN(options.token,
                    http::load_token("http.token_file", o.http.token_file, "DOPPEL_HTTP_TOKEN"));
-  ASSIGN_OR_RETURN(std::unique_ptr<http::Server> server, http::Server::start(std::move(options)));
+  ASSIGN_OR_RETURN(std::unique_ptr<http::Server> server, http::Server::start(std::move(options), add_routes));
   log::info("listening", {{"url", server->url()}});
   return server;
 }
@@ -41,6 +42,7 @@ DaemonParts::DaemonParts(const Config& c, const Options& o, const HashKey& k, En
 absl::StatusOr<std::unique_ptr<DaemonParts>> DaemonParts::begin(const Config& config, const Options& options,
                                                                 DaemonStart how) {
   const bool beside_a_daemon = how.replay;
+  const std::function<void(http::Server&)> routes = std::move(how.routes);
   std::string note;
   // A dry run has its own state directory, but uses the key of the daemon's.
   ASSIGN_OR_RETURN(const HashKey key, options.dry_run ? hash_key_to_look_with(config.options)
@@ -48,13 +50,15 @@ absl::StatusOr<std::unique_ptr<DaemonParts>> DaemonParts::begin(const Config& co
   if (!note.empty()) log::warn(note);
   ASSIGN_OR_RETURN(EngineOptions engine, engine_options(options, key));
   std::unique_ptr<DaemonParts> out(new DaemonParts(config, options, key, std::move(engine), std::move(how)));
-  absl::StatusOr<std::unique_ptr<http::Server>> server = open_http(options);
+  absl::StatusOr<std::unique_ptr<http::Server>> server = open_http(options, [&](http::Server& opened) {
+    out->monitor.answer(opened);
+    if (routes) routes(opened);
+  });
   if (!server.ok() && !beside_a_daemon) return server.status();
   if (!server.ok()) {
     log::warn("the rebuild serves no metrics", {{"because", std_sv(server.status().message())}});
-  } else if (*server != nullptr) {
+  } else {
     out->server = *std::move(server);
-    out->monitor.answer(*out->server);
   }
   if (out->kafka) out->monitor.restoring({"waiting for Kafka"});
   return out;

@@ -18,6 +18,7 @@ struct DaemonStart {
   bool decides = true;  // false: a signer, which has no index
   bool replay = false;  // a rebuild: if a daemon already uses the port, it serves no pages
   std::function<bool()> stop = [] { return false; };
+  std::function<void(http::Server&)> routes = nullptr;  // those that answer from the start on
 };
 
 class DaemonParts {

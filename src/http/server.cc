@@ -108,7 +108,8 @@ struct Server::Impl {
         most(permit(options.connections)),
         listener(io, listening.fd),
         handlers(static_cast<size_t>(options.threads)),
-        probes(1) {
+        probes(1) {}
+  void begin() {
     accept();
     thread = std::thread([this] { io.run(); });
   }
@@ -579,10 +580,13 @@ void Server::Impl::stop() {
 Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Server::~Server() { stop(); }
 
-absl::StatusOr<std::unique_ptr<Server>> Server::start(ServerOptions options) {
+absl::StatusOr<std::unique_ptr<Server>> Server::start(ServerOptions options,
+                                                      const std::function<void(Server&)>& add_routes) {
   ASSIGN_OR_RETURN(Listening listening, listen_at(options.listen));
-  return std::unique_ptr<Server>(
-      new Server(std::make_unique<Impl>(std::move(options), std::move(listening))));
+  std::unique_ptr<Server> out(new Server(std::make_unique<Impl>(std::move(options), std::move(listening))));
+  if (add_routes) add_routes(*out);
+  out->impl_->begin();
+  return out;
 }
 
 int Server::port() const { return impl_->listening.place.port; }

@@ -41,8 +41,9 @@ struct ServerOptions {
 class Server {
  public:
   // The result listens and answers. Errors name the setting http.listen. InvalidArgument: a person must
-  // change it.
-  static absl::StatusOr<std::unique_ptr<Server>> start(ServerOptions options);
+  // change it. `add_routes` is called before the first request is read; more can be added at any time.
+  static absl::StatusOr<std::unique_ptr<Server>> start(
+      ServerOptions options, const std::function<void(Server&)>& add_routes = nullptr);
   ~Server();  // calls stop()
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;

@@ -97,18 +97,15 @@ absl::Status check_places(const Config& config) {
 
 namespace {
 
-// Documents by HTTP, in the daemon's server; null if there is none. Beside files an insert needs the token,
-// as every other change. Alone it needs the token if there is one.
-std::shared_ptr<Intake> take_by_http(const DaemonParts& daemon) {
-  const Options& o = daemon.options;
-  if (daemon.server == nullptr || is_signed(o.input)) return nullptr;
+// Documents by HTTP; null if there is no server. Beside files an insert needs the token, as every other
+// change. Alone it needs the token if there is one.
+std::shared_ptr<Intake> make_intake(const Options& o) {
+  if (o.http.listen.empty() || is_signed(o.input)) return nullptr;
   const bool alone = o.files.paths.empty();
-  auto intake = std::make_shared<Intake>(
+  return std::make_shared<Intake>(
       IntakeOptions{.format = o.input,
                     .access = alone ? http::Access::token_if_any : http::Access::token,
                     .to_disk = o.fsync == Fsync::commit});
-  intake->route(*daemon.server);
-  return intake;
 }
 
 }  // namespace
@@ -118,10 +115,13 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
   RETURN_IF_ERROR(check_places(config));
   RETURN_IF_ERROR(check_format(o.input));
   RETURN_IF_ERROR(check_format_of_files(o.input.format));
+  const std::shared_ptr<Intake> intake = make_intake(o);
+  const auto add_routes = [&](http::Server& server) {
+    if (intake != nullptr) intake->route(server);
+  };
   ASSIGN_OR_RETURN(const std::unique_ptr<DaemonParts> daemon,
-                   DaemonParts::begin(config, o, {.stop = stop_requested}));
+                   DaemonParts::begin(config, o, {.stop = stop_requested, .routes = add_routes}));
   Monitor& monitor = daemon->monitor;
-  const std::shared_ptr<Intake> intake = take_by_http(*daemon);
   log::info("starting", {{"input", o.files.paths.empty() ? "HTTP" : absl::StrJoin(o.files.paths, ", ")},
                          {"output", o.files.output},
                          {"state", o.state_directory}});

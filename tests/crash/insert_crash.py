@@ -85,7 +85,7 @@ class Client(threading.Thread):
                     raise OSError("this client does not wait")
                 response = self.connection.getresponse()
                 body = response.read().decode()
-                if response.status in (404, 503):  # 404: it listens, and will have its routes in a moment
+                if response.status == 503:
                     time.sleep(0.01)
                     continue
                 check(response.status == 200, f"{response.status} {body}")
