@@ -14,7 +14,8 @@ namespace doppel {
 
 // How the user describes the input files.
 enum class Layout {
-  // A file that begins as a WARC file is records; .csv and .tsv are rows; .jsonl .ndjson .json (before .gz .zst), stdin, pipes and
+  // A file that begins as a WARC file is records; .csv and .tsv are rows; .jsonl .ndjson .json (before .gz
+  // .zst), stdin, pipes and
   // files that begin with two lines of JSON are lines; every other file is whole. WARC files in a WACZ file
   // (.wacz, .zip, or given by name) are read in place.
   automatic,

@@ -88,8 +88,8 @@ absl::StatusOr<std::unique_ptr<Consumer>> library_consumer(const ClientOptions& 
                                                            const ConsumerOptions& options);
 absl::StatusOr<std::unique_ptr<Membership>> library_membership(const ClientOptions& client,
                                                                const MembershipOptions& options);
-// It decides what an error means by the error's flags first, because the code for a time-out occurs with every
-// meaning.
+// It decides what an error means by the error's flags first, because the code for a time-out occurs with
+// every meaning.
 absl::StatusOr<std::unique_ptr<TransactionalProducer>> library_producer(const ClientOptions& client,
                                                                         const TransactionalOptions& options);
 
