@@ -7,7 +7,7 @@
 #include "fmt/format.h"
 #include "formats/decoder.h"
 #include "kafka/topics/plan.h"
-#include "roles/rebuild.h"
+#include "roles/roles.h"
 
 namespace doppel {
 namespace {

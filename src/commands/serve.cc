@@ -10,10 +10,7 @@
 #include "config/keys.h"
 #include "daemon/signals.h"
 #include "kafka/topics/plan.h"
-#include "roles/files.h"
-#include "roles/kafka.h"
-#include "roles/matcher.h"
-#include "roles/signer.h"
+#include "roles/roles.h"
 #include "state/scheme.h"
 
 namespace doppel {

@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
-#include "http/token.h"
+#include "http/router.h"
 #include "open/setup.h"
 
 namespace doppel {

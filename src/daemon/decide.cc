@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
-#include "daemon/firehose.h"
+#include "daemon/report.h"
 #include "fetch/fetch_source.h"
 #include "open/assemble.h"
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "http/message.h"
 
 namespace doppel::http {
@@ -54,5 +55,16 @@ class Router {
   mutable std::shared_mutex mutex_;
   std::vector<std::shared_ptr<const Route>> routes_;
 };
+
+// Reads the bearer token that permits changes from the environment variable if it is set, otherwise from the
+// first line of the file.
+// Without either it is empty. InvalidArgument: the file cannot be read, or the token is too short or has
+// other characters than printable ASCII. The message names `setting` or the variable.
+absl::StatusOr<std::string> load_token(const std::string& setting, const std::string& file,
+                                       const std::string& variable);
+
+// Whether the Authorization header contains "Bearer TOKEN". The comparison's time does not depend on the
+// token.
+bool bearer_is(std::string_view authorization, std::string_view token);
 
 }  // namespace doppel::http

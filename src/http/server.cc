@@ -28,7 +28,7 @@
 #include "http/budget.h"
 #include "http/framing.h"
 #include "http/listen.h"
-#include "http/token.h"
+#include "http/router.h"
 #include "http/unpack.h"
 
 namespace doppel::http {

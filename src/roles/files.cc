@@ -1,4 +1,4 @@
-#include "roles/files.h"
+#include "roles/roles.h"
 
 #include <fmt/format.h>
 #include <sys/eventfd.h>

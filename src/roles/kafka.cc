@@ -1,4 +1,4 @@
-#include "roles/kafka.h"
+#include "roles/roles.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "roles/matcher.h"
+#include "roles/roles.h"
 
 #include <utility>
 

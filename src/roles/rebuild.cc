@@ -1,4 +1,4 @@
-#include "roles/rebuild.h"
+#include "roles/roles.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "roles/signer.h"
+#include "roles/roles.h"
 
 #include <memory>
 #include <mutex>

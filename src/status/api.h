@@ -17,7 +17,6 @@
 #include "status/activity.h"
 #include "status/forgetting.h"
 #include "status/mailbox.h"
-#include "status/turn.h"
 
 namespace doppel {
 

@@ -5,6 +5,9 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "status/activity.h"
 
 namespace doppel::page {
 
@@ -28,3 +31,14 @@ std::string event_id(std::string_view encoded);
 std::string escape_path(std::string_view text);
 
 }  // namespace doppel::page
+
+namespace doppel {
+
+// Charts of the last hour as inline SVG. The colours are the page's CSS variables.
+
+// Documents per second, stacked by verdict.
+void append_rate_chart(std::string& out, const std::vector<Sample>& samples);
+// The share of copies among the compared documents, from 0 to 1, with gaps while none were compared.
+void append_ratio_chart(std::string& out, const std::vector<Sample>& samples);
+
+}  // namespace doppel

@@ -1,4 +1,4 @@
-#include "daemon/firehose.h"
+#include "daemon/report.h"
 
 #include <gmock/gmock.h>
 

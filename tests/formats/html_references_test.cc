@@ -1,4 +1,4 @@
-#include "formats/html/html_references.h"
+#include "formats/html/html_tokens.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

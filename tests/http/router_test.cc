@@ -2,8 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include "http/token.h"
-
 namespace doppel::http {
 namespace {
 

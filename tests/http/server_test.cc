@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "http/raw_client.h"
-#include "http/token.h"
+#include "http/router.h"
 
 namespace doppel::http {
 namespace {

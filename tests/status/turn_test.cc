@@ -1,4 +1,4 @@
-#include "status/turn.h"
+#include "status/mailbox.h"
 
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
@@ -6,8 +6,6 @@
 
 #include <thread>
 #include <vector>
-
-#include "status/mailbox.h"
 
 namespace doppel {
 namespace {

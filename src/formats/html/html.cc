@@ -16,7 +16,6 @@
 #include "formats/html/html_kind.h"
 #include "formats/html/html_main.h"
 #include "formats/html/html_parser.h"
-#include "formats/html/html_scan.h"
 #include "formats/html/html_streamed.h"
 
 namespace doppel {
