@@ -397,7 +397,6 @@ struct CharacterName {
 
 #include "formats/html/html_names.inc"
 
-constexpr size_t kNone = std::string_view::npos;
 constexpr size_t kLongestName = 33;       // with semicolon
 constexpr size_t kLongestWithoutEnd = 6;  // of names without semicolon
 constexpr size_t kShortestWithoutEnd = 2;
