@@ -126,6 +126,7 @@ template <typename At>
 Key choice_key(std::string name, At at, const std::vector<std::pair<std::string, ValueOf<At>>>& choices,
                std::string help) {
   std::vector<std::string> names;
+  names.reserve(choices.size());
   for (const auto& [each, value] : choices) names.push_back(each);
   Key key;
   key.info = {std::move(name), fmt::format("one of {}", absl::StrJoin(names, ", ")), "", std::move(help)};
@@ -148,6 +149,7 @@ Key choice_key(std::string name, At at, const std::vector<std::pair<std::string,
 template <typename At>
 Key word_key(std::string name, At at, const std::vector<std::string>& names, std::string help) {
   std::vector<std::pair<std::string, std::string>> choices;
+  choices.reserve(names.size());
   for (const std::string& each : names) choices.emplace_back(each, each);
   return choice_key(std::move(name), at, choices, std::move(help));
 }

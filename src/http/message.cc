@@ -146,4 +146,11 @@ std::optional<std::vector<std::pair<std::string, std::string>>> parse_query(std:
   return out;
 }
 
+void append_header(std::string& out, std::string_view name, std::string_view value) {
+  for (const std::string_view part : {name, std::string_view(": "), value}) {
+    for (const char c : part) out += c == '\r' || c == '\n' ? ' ' : c;
+  }
+  out += "\r\n";
+}
+
 }  // namespace doppel::http

@@ -51,4 +51,7 @@ std::string_view reason(int status);  // such as "Not Found"
 std::optional<std::string> url_decode(std::string_view text, bool plus_is_space);
 std::optional<std::vector<std::pair<std::string, std::string>>> parse_query(std::string_view query);
 
+// Appends a line of a head. Line ends in the value become spaces, so that it cannot start another header.
+void append_header(std::string& out, std::string_view name, std::string_view value);
+
 }  // namespace doppel::http

@@ -62,14 +62,6 @@ Response no_room(Budget::Full full) {
              : later(503, "the bodies that clients are sending fill the memory for them; try again");
 }
 
-// Replaces line ends by spaces, so that a handler's value cannot start another header.
-void append_header(std::string& out, std::string_view name, std::string_view value) {
-  for (const std::string_view part : {name, std::string_view(": "), value}) {
-    for (const char c : part) out += c == '\r' || c == '\n' ? ' ' : c;
-  }
-  out += "\r\n";
-}
-
 // Whose share of the memory a connection uses: one address, of IPv6 one network.
 std::string client_of(const sockaddr_storage& from) {
   if (from.ss_family == AF_INET) {
