@@ -479,6 +479,7 @@ class Checker {
         break;
       case Verdict::unscored:
         said.verdict = "unscored";
+        said.reason = document.reason;
         break;
       case Verdict::skipped:
         said.verdict = "skipped";
