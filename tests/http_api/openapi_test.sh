@@ -41,8 +41,9 @@ cat <&3 > "$work/log.txt" &
 echo "seed $seed"
 cd "$work"
 # What a document may look like is a matter of input.format, so a body is neither right nor wrong by the description.
+# One worker: Python 3.11 cannot parse source in two threads at once ("AST constructor recursion depth mismatch").
 # TRACE is refused with 400 before anyone looks for its route; the other methods are tested with the server.
 PYTHONPATH=$here PYTHONDONTWRITEBYTECODE=1 SCHEMATHESIS_HOOKS=schemathesis_hooks \
   "$venv/bin/st" run "$description" --url "$url" -H "Authorization: Bearer $DOPPEL_HTTP_TOKEN" \
-  --seed "$seed" --max-examples 25 --checks all --exclude-checks unsupported_method,positive_data_acceptance,negative_data_rejection --workers 2 --no-color --warnings off
+  --seed "$seed" --max-examples 25 --checks all --exclude-checks unsupported_method,positive_data_acceptance,negative_data_rejection --workers 1 --no-color --warnings off
 kill -0 "$daemon"
