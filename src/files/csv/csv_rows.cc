@@ -140,28 +140,25 @@ absl::StatusOr<bool> CsvRows::read_row() {
   while (true) {
     const std::string_view text = std::string_view(text_).substr(begin_);
     if (text.empty() && ended_) return false;
-    switch (text.empty() ? Parsed::wants_more : parse_row(text, separator_, ended_, row_)) {
-      case Parsed::wants_more:
-        if (text.size() > row_bytes_ && parse_row(text, separator_, true, row_) == Parsed::row) {
-          lost_end_ = true;
-          return absl::DataLossError(
-              fmt::format("line {}: a row of more than the {} bytes that are allowed", line_, row_bytes_));
-        }
-        if (text.size() <= row_bytes_) {
-          RETURN_IF_ERROR(read_more());
-          continue;
-        }
-        [[fallthrough]];
-      case Parsed::no_row:
-        begin_ += row_.end;
-        line_ += row_.lines;
-        return absl::DataLossError(fmt::format(
-            "line {}: a quotation mark is not closed, or not at the end of its field", line_ - row_.lines));
-      case Parsed::row:
-        break;
+    Parsed found = text.empty() ? Parsed::wants_more : parse_row(text, separator_, ended_, row_);
+    if (found == Parsed::wants_more && text.size() <= row_bytes_) {
+      RETURN_IF_ERROR(read_more());
+      continue;
+    }
+    if (found == Parsed::wants_more) {
+      found = parse_row(text, separator_, true, row_);
+      if (found == Parsed::row) {
+        lost_end_ = true;
+        return absl::DataLossError(
+            fmt::format("line {}: a row of more than the {} bytes that are allowed", line_, row_bytes_));
+      }
     }
     begin_ += row_.end;
     line_ += row_.lines;
+    if (found == Parsed::no_row) {
+      return absl::DataLossError(fmt::format(
+          "line {}: a quotation mark is not closed, or not at the end of its field", line_ - row_.lines));
+    }
     if (row_.fields.size() == 1 && row_.fields[0].empty()) continue;  // an empty line
     return true;
   }

@@ -23,17 +23,19 @@ inline std::string encode_log(const std::vector<Message>& log) {
   return out;
 }
 
+inline Message take_message(ByteReader& in) {
+  Message m;
+  m.key = in.string();
+  const bool has_value = in.varint() != 0;
+  const std::string value(in.string());
+  if (has_value) m.value = value;
+  return m;
+}
+
 inline std::vector<Message> decode_log(const std::string& bytes) {
   std::vector<Message> out;
   ByteReader in(bytes);
-  while (in.ok() && !in.rest().empty()) {
-    Message m;
-    m.key = in.string();
-    const bool has_value = in.varint() != 0;
-    const std::string value(in.string());
-    if (has_value) m.value = value;
-    out.push_back(std::move(m));
-  }
+  while (in.ok() && !in.rest().empty()) out.push_back(take_message(in));
   if (!in.ok()) throw std::runtime_error("the fixture is damaged");
   return out;
 }
@@ -55,16 +57,15 @@ inline std::vector<Message> decode_topic(const std::string& bytes) {
   std::vector<Message> out;
   ByteReader in(bytes);
   while (in.ok() && !in.rest().empty()) {
-    Message m;
-    m.partition = static_cast<int32_t>(in.varint());
-    m.offset = static_cast<int64_t>(in.varint());
-    m.timestamp_ms = static_cast<int64_t>(in.varint());
+    const auto partition = static_cast<int32_t>(in.varint());
+    const auto offset = static_cast<int64_t>(in.varint());
+    const auto timestamp_ms = static_cast<int64_t>(in.varint());
     const bool has_key = in.varint() != 0;
-    const std::string key(in.string());
-    if (has_key) m.key = key;
-    const bool has_value = in.varint() != 0;
-    const std::string value(in.string());
-    if (has_value) m.value = value;
+    Message m = take_message(in);
+    if (!has_key) m.key.reset();
+    m.partition = partition;
+    m.offset = offset;
+    m.timestamp_ms = timestamp_ms;
     out.push_back(std::move(m));
   }
   if (!in.ok()) throw std::runtime_error("the fixture is damaged");
