@@ -56,11 +56,7 @@ class Intake::Documents final : public Source {
   Documents(Intake& intake, Source* files) : intake_(intake), files_(files) {}
 
   absl::StatusOr<bool> next(Batch& batch) override {
-    batch.records.clear();
-    batch.problems.clear();
-    batch.memory.clear();
-    batch.position.clear();
-    batch.bytes = 0;
+    batch.clear();
     if (files_ != nullptr) return next_beside_files(batch);
     if (intake_.take(batch)) return true;
     pollfd waiting{intake_.bell(), POLLIN, 0};

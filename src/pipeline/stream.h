@@ -30,6 +30,15 @@ struct Batch {
       position;  // the source's position after this batch (of files: successive ones share a long prefix)
   uint64_t bytes = 0;                               // of the records
   std::vector<std::shared_ptr<const void>> memory;  // keeps the bytes that the views point into
+
+  // Keeps the capacity for the next batch.
+  void clear() {
+    records.clear();
+    problems.clear();
+    memory.clear();
+    position.clear();
+    bytes = 0;
+  }
 };
 
 class Source {

@@ -62,11 +62,7 @@ class FollowSource final : public Source, private Finds {
   }
 
   absl::StatusOr<bool> next(Batch& batch) override {
-    batch.records.clear();
-    batch.problems.clear();
-    batch.memory.clear();
-    batch.position.clear();
-    batch.bytes = 0;
+    batch.clear();
     const Clock::time_point deadline = Clock::now() + kLongestWait;
     for (;;) {
       finder_.notice();

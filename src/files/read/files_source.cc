@@ -181,11 +181,7 @@ class FilesSource final : public Source {
   }
 
   absl::StatusOr<bool> next(Batch& batch) override {
-    batch.records.clear();
-    batch.problems.clear();
-    batch.memory.clear();
-    batch.position.clear();
-    batch.bytes = 0;
+    batch.clear();
     while (told_ < problems_.size() && batch.problems.size() < options_.batch_records) {
       batch.problems.push_back(std::move(problems_[told_++]));
     }
