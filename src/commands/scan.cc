@@ -154,14 +154,9 @@ absl::Status ScanRun::prepare() {
 // Opens the index of earlier runs, or a temporary one for this run.
 absl::Status ScanRun::open_index() {
   flags_.sink.sync = !o_.state_directory.empty() && o_.fsync == Fsync::commit;
-  SessionOptions opening = session_options(o_, engine_options_);
-  opening.supports = [&](std::string_view position) { return outputs_support(flags_.sink, position); };
-  opening.state.sync_outputs = [&] { return sink_ != nullptr ? sink_->sync() : absl::OkStatus(); };
-  opening.check = [&](const Recovered& found) {
-    for (const std::string& each : found.notes) note(each);
-    return check_outputs_are_there(flags_.sink, found.sink_position, o_.state_directory);
-  };
-  ASSIGN_OR_RETURN(index_, open_session(std::move(opening)));
+  ASSIGN_OR_RETURN(index_, open_session(session_with_outputs(
+                               o_, engine_options_, flags_.sink, sink_,
+                               [this](const std::string& message) { note(message); })));
   if (!o_.against.empty()) note(fmt::format("against {}", counted(index_->from_others(), "original")));
   if (!first_run()) {
     note(fmt::format("continuing after {}, with {}", counted(index_->recovered().documents, "document"),

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "files/write/outputs.h"
 #include "open/setup.h"
 
 namespace doppel {
@@ -33,6 +34,19 @@ Pipeline assemble(const Options& o, Engine& engine, StateDir* state, Source& sou
           .better = better_copies(o.input, state, engine.originals().first_own()),
           .threads = thread_count(o),
           .before_pages = scheme_of_pages(state, o.input)};
+}
+
+SessionOptions session_with_outputs(const Options& options, EngineOptions engine,
+                                    const FilesSinkOptions& outputs, const std::unique_ptr<FilesSink>& sink,
+                                    std::function<void(const std::string&)> note) {
+  SessionOptions opening = session_options(options, std::move(engine));
+  opening.supports = [&outputs](std::string_view position) { return outputs_support(outputs, position); };
+  opening.state.sync_outputs = [&sink] { return sink != nullptr ? sink->sync() : absl::OkStatus(); };
+  opening.check = [&outputs, note = std::move(note), directory = options.state_directory](const Recovered& found) {
+    for (const std::string& each : found.notes) note(each);
+    return check_outputs_are_there(outputs, found.sink_position, directory);
+  };
+  return opening;
 }
 
 std::optional<Seq> SessionJournal::keep_from() const {

@@ -93,10 +93,6 @@ absl::Status check_places(const Config& config) {
   return absl::OkStatus();
 }
 
-}  // namespace
-
-namespace {
-
 // Documents by HTTP; null if there is no server. Beside files an insert needs the token, as every other
 // change. Alone it needs the token if there is one.
 std::shared_ptr<Intake> make_intake(const Options& o) {
@@ -108,157 +104,216 @@ std::shared_ptr<Intake> make_intake(const Options& o) {
                     .to_disk = o.fsync == Fsync::commit});
 }
 
-}  // namespace
+// One life of the daemon. serve_files() names its passes in order.
+class FilesDaemon {
+ public:
+  FilesDaemon(const Config& config, std::function<bool()> stop)
+      : config_(config), o_(config.options), stop_(std::move(stop)) {}
 
-absl::Status serve_files(const Config& config, const std::function<bool()>& stop_requested) {
-  const Options& o = config.options;
-  RETURN_IF_ERROR(check_places(config));
-  RETURN_IF_ERROR(check_format(o.input));
-  RETURN_IF_ERROR(check_format_of_files(o.input.format));
-  const std::shared_ptr<Intake> intake = make_intake(o);
+  absl::Status begin();
+  absl::Status load_index();
+  absl::Status open_outputs();
+  absl::Status open_input();
+  absl::Status open_intake();
+  absl::Status follow();
+  absl::Status end();
+
+ private:
+  int bell() const { return intake_ != nullptr ? intake_->bell() : no_intake_.get(); }
+
+  const Config& config_;
+  const Options& o_;
+  const std::function<bool()> stop_;
+  const std::shared_ptr<Intake> intake_ = make_intake(o_);  // null: no documents by HTTP
+  const Fd no_intake_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  std::unique_ptr<DaemonParts> daemon_;
+
+  // The session syncs these two before each commit.
+  FilesSinkOptions sink_options_;
+  std::unique_ptr<FilesSink> sink_;
+  std::unique_ptr<Receipts> receipts_;  // of intake_
+  std::unique_ptr<Session> index_;
+
+  std::unique_ptr<StoredOriginals> originals_;  // removed ones, for the sink
+  std::unique_ptr<Report> report_;
+  std::unique_ptr<SessionJournal> journal_;
+  std::unique_ptr<Sink> answering_;  // intake_'s, over sink_
+
+  std::unique_ptr<Source> files_, inserted_;
+  std::unique_ptr<FetchSource> fetching_;
+  std::shared_ptr<void> watched_;
+};
+
+// Begins to answer over HTTP: 503 until the index is loaded.
+absl::Status FilesDaemon::begin() {
+  RETURN_IF_ERROR(check_places(config_));
+  RETURN_IF_ERROR(check_format(o_.input));
+  RETURN_IF_ERROR(check_format_of_files(o_.input.format));
   const auto add_routes = [&](http::Server& server) {
-    if (intake != nullptr) intake->route(server);
+    if (intake_ != nullptr) intake_->route(server);
   };
-  ASSIGN_OR_RETURN(const std::unique_ptr<DaemonParts> daemon,
-                   DaemonParts::begin(config, o, {.stop = stop_requested, .routes = add_routes}));
-  Monitor& monitor = daemon->monitor;
-  log::info("starting", {{"input", o.files.paths.empty() ? "HTTP" : absl::StrJoin(o.files.paths, ", ")},
-                         {"output", o.files.output},
-                         {"state", o.state_directory}});
-  if (o.files.output == "-" && o.files.paths != std::vector<std::string>{"-"}) {
+  ASSIGN_OR_RETURN(daemon_, DaemonParts::begin(config_, o_, {.stop = stop_, .routes = add_routes}));
+  log::info("starting", {{"input", o_.files.paths.empty() ? "HTTP" : absl::StrJoin(o_.files.paths, ", ")},
+                         {"output", o_.files.output},
+                         {"state", o_.state_directory}});
+  if (o_.files.output == "-" && o_.files.paths != std::vector<std::string>{"-"}) {
     log::warn(
         "doppel cannot truncate stdout after a crash, so some events may appear twice; set files.output");
   }
+  return absl::OkStatus();
+}
 
-  // Load the index and the position of the input, as of the last commit that the outputs support.
-  Clock::time_point start = Clock::now();
+// Loads the index and the positions, as of the last commit that the outputs support.
+absl::Status FilesDaemon::load_index() {
+  const Clock::time_point start = Clock::now();
   notify::still_starting("loading the index");
-  FilesSinkOptions sink_options{
-      .mode = o.output.verdicts == Verdicts::all ? FilesOutput::all_events : FilesOutput::events,
-      .output = o.files.output,
-      .keep = o.files.unique,
-      .rejects = o.files.rejects,
-      .sync = o.fsync == Fsync::commit};
-  if (o.cut != CutTexts::nothing) sink_options.cut = o.input;
-  std::unique_ptr<FilesSink> sink;
-  SessionOptions opening = session_options(o, daemon->engine);
-  opening.supports = [&](std::string_view position) { return outputs_support(sink_options, position); };
-  std::unique_ptr<Receipts> receipts;
-  opening.state.sync_outputs = [&] {
-    if (receipts != nullptr) RETURN_IF_ERROR(receipts->sync());
-    return sink != nullptr ? sink->sync() : absl::OkStatus();
+  sink_options_ = {.mode = o_.output.verdicts == Verdicts::all ? FilesOutput::all_events : FilesOutput::events,
+                   .output = o_.files.output,
+                   .keep = o_.files.unique,
+                   .rejects = o_.files.rejects,
+                   .sync = o_.fsync == Fsync::commit};
+  if (o_.cut != CutTexts::nothing) sink_options_.cut = o_.input;
+  SessionOptions opening = session_with_outputs(o_, daemon_->engine, sink_options_, sink_,
+                                                [](const std::string& note) { log::warn(note); });
+  opening.state.sync_outputs = [this, sync_sink = std::move(opening.state.sync_outputs)] {
+    if (receipts_ != nullptr) RETURN_IF_ERROR(receipts_->sync());
+    return sync_sink();
   };
-  opening.check = [&](const Recovered& found) {
-    for (const std::string& each : found.notes) log::warn(each);
-    return check_outputs_are_there(sink_options, found.sink_position, o.state_directory);
-  };
-  opening.report = monitor.progress_reports();
-  ASSIGN_OR_RETURN(const std::unique_ptr<Session> index, open_session(std::move(opening)));
-  Engine& engine = index->engine();
-  StateDir& state = *index->state();
-  const Recovered& recovered = index->recovered();
+  opening.report = daemon_->monitor.progress_reports();
+  ASSIGN_OR_RETURN(index_, open_session(std::move(opening)));
+  const Recovered& recovered = index_->recovered();
   log::info("index loaded", {{"documents", recovered.documents},
-                             {"originals", index->own()},
-                             {"against", index->from_others()},
+                             {"originals", index_->own()},
+                             {"against", index_->from_others()},
                              {"cut_bytes", recovered.cut_bytes},
                              {"ms", ms_since(start)}});
+  return absl::OkStatus();
+}
 
-  // Cut the outputs to that commit, but never a file that this index did not write.
-  if (const std::string foreign = foreign_output(sink_options, recovered.sink_position); !foreign.empty()) {
+// Cuts the outputs to that commit, but never a file that this index did not write.
+absl::Status FilesDaemon::open_outputs() {
+  const Recovered& recovered = index_->recovered();
+  if (const std::string foreign = foreign_output(sink_options_, recovered.sink_position); !foreign.empty()) {
     return invalid(
         fmt::format("{}: the file exists and is not from this index ({}); move it away, or name another",
-                    foreign, o.state_directory));
+                    foreign, o_.state_directory));
   }
-  sink_options.context = {
-      .scheme = fmt::format("{:016x}", daemon->key.derive(daemon->engine.scheme.describe())),
+  Engine& engine = index_->engine();
+  originals_ = stored_originals(*index_->state(), engine);
+  sink_options_.context = {
+      .scheme = fmt::format("{:016x}", daemon_->key.derive(daemon_->engine.scheme.describe())),
       .epoch = recovered.epoch};
-  const std::unique_ptr<StoredOriginals> originals = stored_originals(state, engine);
-  sink_options.engine = &engine;
-  sink_options.originals = originals.get();
-  sink_options.lowest_live = recovered.lowest_live;
-  Report report(engine.originals());
-  ASSIGN_OR_RETURN(sink, FilesSink::open(sink_options, recovered.sink_position,
-                                         [&](const std::string& message) { report.complain(message); }));
-  SessionJournal journal(*index, [&] { return sink->announced(); });
-  RETURN_IF_ERROR(journal.commit_outputs(sink->position()));  // the outputs belong to this index from here on
+  sink_options_.engine = &engine;
+  sink_options_.originals = originals_.get();
+  sink_options_.lowest_live = recovered.lowest_live;
+  report_ = std::make_unique<Report>(engine.originals());
+  ASSIGN_OR_RETURN(sink_, FilesSink::open(sink_options_, recovered.sink_position,
+                                          [this](const std::string& message) { report_->complain(message); }));
+  journal_ = std::make_unique<SessionJournal>(*index_, [this] { return sink_->announced(); });
+  return journal_->commit_outputs(sink_->position());  // the outputs belong to this index from here on
+}
 
-  start = Clock::now();
-  const Fd no_intake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  const int bell = intake != nullptr ? intake->bell() : no_intake.get();
-  std::unique_ptr<Source> files, inserted;
-  if (!o.files.paths.empty()) {
+// Opens the files where the last commit left them, and the documents by HTTP.
+absl::Status FilesDaemon::open_input() {
+  const Clock::time_point start = Clock::now();
+  if (!o_.files.paths.empty()) {
     FollowOptions follow{
-        .files = files_source_options(o, o.files.paths, daemon->engine.scheme, o.files.unique), .bell = bell};
+        .files = files_source_options(o_, o_.files.paths, daemon_->engine.scheme, o_.files.unique),
+        .bell = bell()};
     // Symbolic links among the inputs may still lead to these.
-    follow.finder.left_out = {o.state_directory};
-    for (const auto& [what, path] : outputs_of(o)) {
+    follow.finder.left_out = {o_.state_directory};
+    for (const auto& [what, path] : outputs_of(o_)) {
       if (!path.empty() && path != "-") follow.finder.left_out.push_back(path);
     }
-    follow.files.stop = daemon->stopper();
-    ASSIGN_OR_RETURN(files, open_follow_source(follow, recovered.source_position));
+    follow.files.stop = daemon_->stopper();
+    ASSIGN_OR_RETURN(files_, open_follow_source(follow, index_->recovered().source_position));
   }
-  if (intake != nullptr) inserted = intake->source(files.get());
-  Source& source = inserted != nullptr ? *inserted : *files;
-  ASSIGN_OR_RETURN(const std::unique_ptr<FetchSource> fetching,
-                   fetch_from(source, fetch_options(o, daemon->stopper()), engine));
-  std::shared_ptr<void> watched;
-  if (fetching != nullptr) watched = monitor.watch(*fetching);
+  if (intake_ != nullptr) inserted_ = intake_->source(files_.get());
+  Source& source = inserted_ != nullptr ? *inserted_ : *files_;
+  ASSIGN_OR_RETURN(fetching_, fetch_from(source, fetch_options(o_, daemon_->stopper()), index_->engine()));
+  if (fetching_ != nullptr) watched_ = daemon_->monitor.watch(*fetching_);
+  log::info("input opened", {{"ms", ms_since(start)}});
+  return absl::OkStatus();
+}
+
+// Loads the answers that were given. From here on documents by HTTP wait for their verdict.
+absl::Status FilesDaemon::open_intake() {
+  if (intake_ == nullptr) return absl::OkStatus();
+  const uint64_t documents = index_->recovered().documents;
+  std::vector<std::string> notes;
+  ASSIGN_OR_RETURN(receipts_,
+                   Receipts::open(o_.state_directory, index_->state()->epoch(), documents, notes));
+  for (const std::string& each : notes) log::warn(each);
+  answering_ = intake_->sink(*sink_);
+  intake_->open(sink_options_.context, documents, index_->engine(), *receipts_);
+  return absl::OkStatus();
+}
+
+// Judges what comes until somebody stops the daemon, or the input ends.
+absl::Status FilesDaemon::follow() {
+  Engine& engine = index_->engine();
+  StateDir& state = *index_->state();
+  Monitor& monitor = daemon_->monitor;
   monitor.progress(engine, state);
   const std::unique_ptr<KeptOriginals> kept = kept_originals(state, engine);
-  Forgetting forgetting(*kept, index->bodies());
-  ForgetRequests requests(o.state_directory, forgetting);
-  Web web(daemon->server.get(), {.config = config,
-                                 .engine = engine,
-                                 .originals = *kept,
-                                 .bodies = index->bodies(),
-                                 .forgetting = &forgetting,
-                                 .checkpoint = [&] { return state.checkpoint(); },
-                                 .snapshots = [&] { return state.checkpoint_stats(); },
-                                 .bell = bell});
-  std::function<absl::Status(const Batch&, Work&)> recall;
-  std::unique_ptr<Sink> keeping;
-  if (intake != nullptr) {
-    std::vector<std::string> notes;
-    ASSIGN_OR_RETURN(receipts, Receipts::open(o.state_directory, state.epoch(), recovered.documents, notes));
-    for (const std::string& each : notes) log::warn(each);
-    recall = [&](const Batch& batch, Work& work) { return intake->recall(batch, work); };
-    keeping = intake->sink(*sink);
-    intake->open(sink_options.context, recovered.documents, engine, *receipts);
+  Forgetting forgetting(*kept, index_->bodies());
+  ForgetRequests requests(o_.state_directory, forgetting);
+  Web web(daemon_->server.get(), {.config = config_,
+                                  .engine = engine,
+                                  .originals = *kept,
+                                  .bodies = index_->bodies(),
+                                  .forgetting = &forgetting,
+                                  .checkpoint = [&] { return state.checkpoint(); },
+                                  .snapshots = [&] { return state.checkpoint_stats(); },
+                                  .bell = bell()});
+  KnownAgain known_again(engine.originals().next_seq(), engine.originals().first_own());
+  Deciding deciding{.source = inserted_ != nullptr ? *inserted_ : *files_,
+                    .fetching = fetching_.get(),
+                    .engine = engine,
+                    .state = state,
+                    .sink = answering_ != nullptr ? *answering_ : *sink_,
+                    .journal = journal_.get(),
+                    .known_again = &known_again,
+                    .web = web,
+                    .report = *report_,
+                    .requests =
+                        [&](Work& work) {
+                          requests.look();
+                          return forgetting.fill(work) || sink_->has_more_to_write();
+                        },
+                    .settled =
+                        [&] {
+                          forgetting.settled();
+                          requests.answer();
+                        }};
+  if (intake_ != nullptr) {
+    deciding.recall = [this](const Batch& batch, Work& work) { return intake_->recall(batch, work); };
+    deciding.observe = [this](const Decided&) { intake_->committed(); };
   }
   monitor.ready(engine);
-  log::info("ready", {{"input_listed_ms", ms_since(start)}, {"epoch", recovered.epoch}});
+  log::info("ready", {{"epoch", index_->recovered().epoch}});
   notify::ready();
+  const absl::Status decided = decide(*daemon_, deciding);
+  if (intake_ != nullptr) intake_->close();
+  return decided;
+}
 
-  KnownAgain known_again(engine.originals().next_seq(), engine.originals().first_own());
-  const absl::Status decided =
-      decide(*daemon, {.source = source,
-                       .fetching = fetching.get(),
-                       .engine = engine,
-                       .state = state,
-                       .sink = keeping != nullptr ? *keeping : *sink,
-                       .journal = &journal,
-                       .known_again = &known_again,
-                       .web = web,
-                       .report = report,
-                       .requests =
-                           [&](Work& work) {
-                             requests.look();
-                             return forgetting.fill(work) || sink->has_more_to_write();
-                           },
-                       .settled =
-                           [&] {
-                             forgetting.settled();
-                             requests.answer();
-                           },
-                       .recall = std::move(recall),
-                       .observe =
-                           [&](const Decided&) {
-                             if (intake != nullptr) intake->committed();
-                           }});
-  if (intake != nullptr) intake->close();
-  RETURN_IF_ERROR(decided);
-  RETURN_IF_ERROR(sink->finish());
-  return state.checkpoint();
+absl::Status FilesDaemon::end() {
+  RETURN_IF_ERROR(sink_->finish());
+  return index_->state()->checkpoint();
+}
+
+}  // namespace
+
+absl::Status serve_files(const Config& config, const std::function<bool()>& stop) {
+  FilesDaemon daemon(config, stop);
+  RETURN_IF_ERROR(daemon.begin());
+  RETURN_IF_ERROR(daemon.load_index());
+  RETURN_IF_ERROR(daemon.open_outputs());
+  RETURN_IF_ERROR(daemon.open_input());
+  RETURN_IF_ERROR(daemon.open_intake());
+  RETURN_IF_ERROR(daemon.follow());
+  return daemon.end();
 }
 
 }  // namespace doppel
