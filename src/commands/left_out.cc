@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "files/remote.h"
 #include "insight/show.h"
 
 namespace doppel {
@@ -48,6 +49,7 @@ void LeftOut::find(const std::vector<std::string>& paths, const std::vector<std:
     ++kinds_[kind_of(file, below, static_cast<uint64_t>(info.st_size))];
   };
   for (const std::string& path : paths) {
+    if (is_url(path)) continue;
     if (path == "-") continue;
     if (::stat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
       add(path, fs::path(path).parent_path());

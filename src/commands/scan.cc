@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "commands/progress.h"
 #include "commands/scan_places.h"
 #include "commands/scan_summary.h"
+#include "fetch/downloads.h"
 #include "fetch/fetch_source.h"
 #include "files/places.h"
 #include "files/read/files_source.h"
@@ -114,6 +116,7 @@ class ScanRun {
   std::unique_ptr<FilesSink> sink_;  // outlives the index, which syncs it
   std::unique_ptr<Session> index_;
 
+  std::shared_ptr<RemoteFiles> remote_;  // null: no input is behind a URL
   FilesSourceOptions source_options_;
   std::unique_ptr<Source> source_;
   std::unique_ptr<FetchSource> fetching_;
@@ -138,8 +141,15 @@ absl::Status ScanRun::prepare() {
                                        flags_.best == "oldest" || flags_.best == "newest");
     flags_.sink.keep_later = true;
   }
+  if (std::any_of(flags_.paths.begin(), flags_.paths.end(), is_url)) {
+    ASSIGN_OR_RETURN(S3Settings s3, s3_settings([](const char* name) { return std::getenv(name); }));
+    remote_ = make_downloads({.directory = std::filesystem::temp_directory_path().string(),
+                              .s3 = std::move(s3),
+                              .stop = stop_asked,
+                              .say = [this](const std::string& message) { note(message); }});
+  }
   if (!flags_.cdxj.empty()) {
-    ASSIGN_OR_RETURN(const Listing listing, list_files({.paths = flags_.paths}));
+    ASSIGN_OR_RETURN(const Listing listing, list_files({.paths = flags_.paths, .remote = remote_}));
     absl::flat_hash_map<std::string, uint64_t> sizes;
     for (const InputFile& file : listing.files) sizes[file.source()] = file.size;
     cdxj_ = std::make_unique<CdxjOutput>(std::move(sizes), flags_.cdx ? IndexForm::cdx : IndexForm::cdxj);
@@ -154,9 +164,9 @@ absl::Status ScanRun::prepare() {
 // Opens the index of earlier runs, or a temporary one for this run.
 absl::Status ScanRun::open_index() {
   flags_.sink.sync = !o_.state_directory.empty() && o_.fsync == Fsync::commit;
-  ASSIGN_OR_RETURN(index_, open_session(session_with_outputs(
-                               o_, engine_options_, flags_.sink, sink_,
-                               [this](const std::string& message) { note(message); })));
+  ASSIGN_OR_RETURN(index_,
+                   open_session(session_with_outputs(o_, engine_options_, flags_.sink, sink_,
+                                                     [this](const std::string& message) { note(message); })));
   if (!o_.against.empty()) note(fmt::format("against {}", counted(index_->from_others(), "original")));
   if (!first_run()) {
     note(fmt::format("continuing after {}, with {}", counted(index_->recovered().documents, "document"),
@@ -170,6 +180,7 @@ absl::Status ScanRun::open_input() {
   const Recovered& recovered = index_->recovered();
   source_options_ = files_source_options(o_, flags_.paths, engine_options_.scheme, flags_.sink.keep);
   source_options_.columns = o_.input;
+  source_options_.remote = remote_;
   leave_out_outputs(source_options_, o_, flags_, recovered.sink_position);
   source_options_.by_date = flags_.order == "date";
   if (!flags_.sink.keep_directory.empty()) source_options_.rest_directory = flags_.sink.keep_directory;
@@ -311,7 +322,16 @@ constexpr const char* kDescription =
 
 // Both must outlive the parsing.
 void add_flags(CLI::App& app, ScanFlags& flags, CommonFlags& common) {
-  app.add_option("PATH", flags.paths, "files, directories, or - for stdin")->default_str("-");
+  app.add_option("PATH", flags.paths,
+                 "files, directories, URLs (https://..., s3://BUCKET/PREFIX/), or - for stdin")
+      ->default_str("-");
+  app.add_option(
+         "--list", flags.list,
+         "read what this file names, too: a path or URL in each line, such as warc.paths.gz of Common "
+         "Crawl")
+      ->type_name("FILE");
+  app.add_option("--list-root", flags.list_root, "what goes before the relative names in --list")
+      ->type_name("ROOT");
   app.add_option("-o,--output", flags.sink.output,
                  "where the lines go; - is stdout. Without it a terminal shows groups: "
                  "originals and their copies");
@@ -390,6 +410,9 @@ int scan_main(int argc, char** argv) {
   CommonFlags common;
   add_flags(app, flags, common);
   if (auto code = parse_flags(app, argc, argv)) return *code;
+  if (!flags.list.empty()) {
+    if (const absl::Status read = read_list(flags); !read.ok()) return fail("scan", read, kExitUsage);
+  }
   if (flags.paths.empty() && ::isatty(STDIN_FILENO) != 0) {
     return fail(
         "scan",
@@ -426,6 +449,7 @@ int scan_main(int argc, char** argv) {
   }
   absl::StatusOr<int> code = scan(*config, flags);
   if (code.ok()) return *code;
+  if (absl::IsCancelled(code.status())) return kExitInterrupted;
   const bool usage = code.status().code() == absl::StatusCode::kInvalidArgument ||
                      code.status().code() == absl::StatusCode::kNotFound;
   return fail("scan", code.status(), usage ? kExitUsage : kExitStopped);

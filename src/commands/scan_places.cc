@@ -1,11 +1,20 @@
 #include "commands/scan_places.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
+#include <memory>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_split.h"
 #include "base/status.h"
+#include "files/byte_stream.h"
+#include "files/input_file.h"
+#include "files/remote.h"
 #include "files/write/outputs.h"
 #include "open/setup.h"
 
@@ -41,6 +50,33 @@ absl::Status check_endings(const Options& o, const ScanFlags& flags) {
 }
 
 }  // namespace
+
+absl::Status read_list(ScanFlags& flags) {
+  const auto wrong = [&](std::string_view cause) {
+    return invalid(fmt::format("--list: {}: {}", flags.list, cause));
+  };
+  Fd fd(flags.list == "-" ? ::dup(STDIN_FILENO) : ::open(flags.list.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.ok()) return wrong(system_cause());
+  std::string_view name = flags.list;
+  const std::unique_ptr<ByteStream> stream =
+      make_byte_stream(std::move(fd), packing_of(name), std::make_shared<std::atomic<uint64_t>>(0));
+  std::string text;
+  for (std::vector<char> piece(64 << 10);;) {
+    const absl::StatusOr<size_t> got = stream->read(piece.data(), piece.size());
+    if (!got.ok()) return wrong(std_sv(got.status().message()));
+    if (*got == 0) break;
+    text.append(piece.data(), *got);
+  }
+  const bool joined = !flags.list_root.empty() && !flags.list_root.ends_with('/');
+  const std::string root = joined ? flags.list_root + "/" : flags.list_root;
+  for (const absl::string_view each : absl::StrSplit(text, '\n')) {
+    const std::string_view line = std_sv(absl::StripAsciiWhitespace(each));
+    if (line.empty() || line.starts_with('#')) continue;
+    const bool whole = is_url(line) || line.starts_with('/');
+    flags.paths.push_back(whole ? std::string(line) : root + std::string(line));
+  }
+  return flags.paths.empty() ? wrong("names no file") : absl::OkStatus();
+}
 
 absl::Status check_best(const Options& o, const ScanFlags& flags) {
   const auto refuse = [](std::string_view why) { return invalid(fmt::format("--best: {}", why)); };
@@ -145,6 +181,11 @@ absl::Status check_places(const Config& config, const ScanFlags& flags) {
                                  directory, what));
     };
     if (path == "-") continue;
+    if (is_url(path) && !flags.sink.keep_files.empty()) {
+      return invalid(fmt::format("--keep-files: copies local files, and {} is a URL; --keep keeps lines, rows "
+                                 "and records",
+                                 url_without_secrets(path)));
+    }
     if (!o.state_directory.empty() && lies_in(path, o.state_directory))
       return refuse("--state", o.state_directory);
     if (!flags.sink.keep_files.empty() && lies_in(path, flags.sink.keep_files))

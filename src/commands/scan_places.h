@@ -16,6 +16,7 @@ namespace doppel {
 
 struct ScanFlags {
   std::vector<std::string> paths, against;
+  std::string list, list_root;  // a file that names more paths, and what goes before relative ones
   FilesSinkOptions sink;
   std::string config_file, cdxj, best;
   bool cdx = false;  // the index has the form of classic CDX
@@ -24,6 +25,9 @@ struct ScanFlags {
   bool keep_all = false;
   bool groups = false;  // shown on the terminal; no events are written
 };
+
+// Appends the paths and URLs in the file `flags.list` to `flags.paths`.
+absl::Status read_list(ScanFlags& flags);
 
 absl::Status check_best(const Options& options, const ScanFlags& flags);
 absl::Status check_places(const Config& config, const ScanFlags& flags);

@@ -34,6 +34,7 @@ class PlainStream final : public ByteStream {
       got = static_cast<ssize_t>(head_.copy(out, n, given_));
       given_ += static_cast<size_t>(got);
     } else {
+      if (fd_.arriving() != nullptr) RETURN_IF_ERROR(await(place() + n));
       do got = part_.is_all() ? ::read(fd_.get(), out, n) : read_part(out, n);
       while (got < 0 && errno == EINTR);
     }
@@ -45,6 +46,10 @@ class PlainStream final : public ByteStream {
   }
   std::optional<uint64_t> stored_at() const override { return last_; }
   uint64_t disk_bytes() const override { return taken_; }
+  // See Arriving.
+  absl::Status await(uint64_t end) const {
+    return fd_.arriving() != nullptr ? fd_.arriving()->await(end) : absl::OkStatus();
+  }
   // Returns false for a pipe.
   bool seek(uint64_t at) {
     if (!head_.empty()) return false;
@@ -60,6 +65,10 @@ class PlainStream final : public ByteStream {
   }
 
  private:
+  // Where the next byte lies in the file. A caller may have moved the offset of a whole file.
+  uint64_t place() const {
+    return part_.is_all() ? static_cast<uint64_t>(::lseek(fd_.get(), 0, SEEK_CUR)) : part_.begin + taken_;
+  }
   ssize_t read_part(char* out, size_t n) const {
     return ::pread(fd_.get(), out, std::min<uint64_t>(n, part_.size - taken_),
                    static_cast<off_t>(part_.begin + taken_));
@@ -135,6 +144,7 @@ class Packed {
     return true;
   }
   int fd() const { return file_.fd(); }
+  absl::Status await(uint64_t end) const { return file_.await(end); }
   bool is_file() { return file_.is_file(); }  // not a pipe, whose bytes may be long in coming
   const char* data() const { return buffer_.data() + begin_; }
   size_t size() const { return end_ - begin_; }
@@ -405,6 +415,7 @@ class ZstStream final : public ByteStream {
     char head[kHead];
     std::string dictionary;
     if (begins_inside_) {
+      RETURN_IF_ERROR(packed_.await(kHead + kMostDictionary));
       if (::pread(packed_.fd(), head, kHead, 0) != kHead || !is_dictionary(head)) return absl::OkStatus();
       if (dictionary_size(head) > kMostDictionary) return damage_ = too_large();
       dictionary.resize(dictionary_size(head));

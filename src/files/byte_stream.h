@@ -16,14 +16,24 @@
 
 namespace doppel {
 
+// The bytes of a file that is still being downloaded. The file has its final size from the beginning.
+class Arriving {
+ public:
+  virtual ~Arriving() = default;
+  // Waits until all bytes before `end` are there, or as many as the file has.
+  virtual absl::Status await(uint64_t end) = 0;
+};
+
 // A file descriptor that closes itself.
 class Fd {
  public:
   Fd() = default;
-  explicit Fd(int fd) : fd_(fd) {}
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  explicit Fd(int fd, std::shared_ptr<Arriving> arriving = nullptr)
+      : fd_(fd), arriving_(std::move(arriving)) {}
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)), arriving_(std::move(other.arriving_)) {}
   Fd& operator=(Fd&& other) noexcept {
     std::swap(fd_, other.fd_);
+    std::swap(arriving_, other.arriving_);
     return *this;
   }
   ~Fd() {
@@ -31,9 +41,12 @@ class Fd {
   }
   int get() const { return fd_; }
   bool ok() const { return fd_ >= 0; }
+  // Null if all bytes are there, as in every local file.
+  const std::shared_ptr<Arriving>& arriving() const { return arriving_; }
 
  private:
   int fd_ = -1;
+  std::shared_ptr<Arriving> arriving_;
 };
 
 enum class Packing { none, gz, zst };

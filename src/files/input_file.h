@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -37,8 +38,12 @@ enum class InputKind {
   csv,  // or .tsv
 };
 
+struct RemoteFile;
+
 struct InputFile {
-  std::string path;
+  std::string path;  // or the URL
+  // Set for a file behind a URL. `device` and `inode` then identify the URL and the version of its content.
+  std::shared_ptr<const RemoteFile> remote;
   std::string name;    // its name in events; empty: its path
   std::string member;  // for a file inside a WACZ file (`path`): its name there
   Part part;           // for a file inside a WACZ file: its byte range

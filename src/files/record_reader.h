@@ -16,15 +16,18 @@
 
 namespace doppel {
 
+class RemoteFiles;
+
 namespace parquet {
 class KeptColumns;
 }
 
 // Which files are read, how, and within which limits. All readers of files use these options.
 struct FilesSourceOptions {
-  // Files, pipes, "-" for stdin, and directories. Directories are walked recursively, in byte order of the
+  // Files, URLs, pipes, "-" for stdin, and directories. Directories are walked recursively, in byte order of the
   // paths; hidden entries are skipped. Links are followed, except to a directory that contains them.
   std::vector<std::string> paths;
+  std::shared_ptr<RemoteFiles> remote;  // null: URLs are refused
   // Whatever the layout, a file that begins as a Parquet or Arrow file is rows. Where lines are expected,
   // JSON objects over several lines or in an array are one record each. Compression is recognised by the
   // first bytes, not by the name. A file that is known to hold no text (content.h) becomes a Problem that

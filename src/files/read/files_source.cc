@@ -26,6 +26,7 @@
 #include "files/read/listing.h"
 #include "files/read/signed_reader.h"
 #include "files/read/value_reader.h"
+#include "files/remote.h"
 #include "files/tables/table_reader.h"
 #include "files/warc/record_at.h"
 #include "files/warc/warc_reader.h"
@@ -113,7 +114,7 @@ void read_whole_file(const FilesSourceOptions& options, Filling& filling, const 
     if (!file.pipe)
       mark = whole_mark(info.st_dev, info.st_ino, size, {head.data(), std::min(head_length, size)});
   };
-  if (file.packing == Packing::none && size > options.max_whole_bytes) {
+  if (file.packing == Packing::none && size > options.max_whole_bytes && file.remote == nullptr) {
     add_record(file, batch).pieces = std::make_shared<FilePieces>(file, counter);
     batch.bytes += size;
     delivered();
@@ -167,17 +168,20 @@ class FilesSource final : public Source {
         listing_(std::make_shared<Listing>(std::move(listing))),
         filling_(options_.buffer_bytes) {
     problems_ = std::move(listing_->problems);
+    std::vector<std::shared_ptr<const RemoteFile>> remote;
     resume_ = find_resume_points(options_, *listing_, position, writer_, problems_);
     for (size_t i = 0; i < listing_->files.size(); ++i) {
       const InputFile& file = listing_->files[i];
       endless_ = endless_ || file.pipe;
       total_ += file.size;
+      if (file.remote != nullptr && !resume_.skip[i]) remote.push_back(file.remote);
       if (resume_.skip[i]) {
         *counter_ += file.size;
       } else if (auto from = resume_.from.find(i); from != resume_.from.end() && file.as_stored()) {
         *counter_ += from->second.offset;
       }
     }
+    if (!remote.empty()) options_.remote->plan(std::move(remote));
   }
 
   absl::StatusOr<bool> next(Batch& batch) override {
@@ -186,6 +190,8 @@ class FilesSource final : public Source {
       batch.problems.push_back(std::move(problems_[told_++]));
     }
     fill(batch);
+    if (absl::IsCancelled(lost_)) return false;
+    RETURN_IF_ERROR(lost_);
     if (batch.records.empty() && batch.problems.empty()) return false;
     filling_.seal();
     batch.memory.push_back(listing_);  // holds the paths
@@ -206,9 +212,12 @@ class FilesSource final : public Source {
     while (batch.records.size() < options_.batch_records && batch.problems.size() < options_.batch_records &&
            batch.bytes < options_.batch_bytes && file_ < listing_->files.size()) {
       if (reader_) {
-        if (take(batch) != RecordReader::State::ended) return;
+        const RecordReader::State state = take(batch);
+        if (arriving_ != nullptr && !still_arrives()) return;
+        if (state != RecordReader::State::ended) return;
         if (!listing_->files[file_].pipe) writer_.add_done(reader_->mark());
         reader_.reset();
+        arriving_.reset();
         ++file_;
       } else if (resume_.skip[file_]) {
         ++file_;
@@ -233,11 +242,32 @@ class FilesSource final : public Source {
     return RecordReader::State::ended;
   }
 
+  // A reader takes a file that stops arriving for a damaged one. The run ends instead, before the batch's
+  // commit, so that the next run reads on.
+  bool still_arrives() {
+    lost_ = arriving_->await(0);
+    return lost_.ok();
+  }
+
+  Fd open(const InputFile& file) {
+    if (file.path == "-") return Fd(::dup(STDIN_FILENO));
+    if (file.remote == nullptr) return Fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
+    absl::StatusOr<Fd> fd = options_.remote->open(*file.remote);
+    if (fd.ok()) {
+      arriving_ = fd->arriving();
+      lost_ = arriving_->await(std::min<uint64_t>(file.size, kLookedAtPacked));
+    } else {
+      lost_ = fd.status();
+    }
+    return lost_.ok() ? *std::move(fd) : Fd();
+  }
+
   // Returns false if the file must wait for the next batch.
   bool open_file(Batch& batch) {
     InputFile& file = listing_->files[file_];
     if (file.pipe && !batch.records.empty()) return false;  // it may have no data for a long time
-    Fd fd(file.path == "-" ? ::dup(STDIN_FILENO) : ::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
+    Fd fd = open(file);
+    if (!lost_.ok()) return false;
     auto from = resume_.from.find(file_);
     if (!fd.ok()) {
       batch.problems.push_back({file.path, 0, 0, file.path + ": " + system_cause()});
@@ -253,7 +283,11 @@ class FilesSource final : public Source {
     } else if (wait_for(fd.get())) {
       look_inside_pipe(fd.get(), options_, file);
     }
+    const bool streamed = file.in_parts() && file.kind != InputKind::parquet && file.kind != InputKind::arrow;
+    if (arriving_ != nullptr && !streamed) lost_ = arriving_->await(file.size);
+    if (!lost_.ok()) return false;
     if (!file.refused.empty() && file.kind != InputKind::values) {
+      arriving_.reset();
       batch.problems.push_back({file.path, 0, 0, fmt::format("{}: {}", file.shown(), file.refused)});
       if (from != resume_.from.end()) writer_.take_pending();
       ++file_;
@@ -266,7 +300,8 @@ class FilesSource final : public Source {
     if (!file.in_parts()) {
       uint64_t mark = 0;
       read_whole_file(options_, filling_, file, std::move(fd), counter_, batch, mark);
-      if (mark != 0) writer_.add_whole(mark);
+      arriving_.reset();
+      if (mark != 0) writer_.add_whole(file.remote != nullptr ? whole_mark_of(file) : mark);
       ++file_;
       return true;
     }
@@ -274,14 +309,14 @@ class FilesSource final : public Source {
     if (from != resume_.from.end()) {
       mark = from->second;
       writer_.take_pending();
-      if (!is_file_of(fd.get(), file.as_stored(), mark, file.part)) {
+      if (file.remote == nullptr && !is_file_of(fd.get(), file.as_stored(), mark, file.part)) {
         batch.problems.push_back(
             make_problem(file.path, mark.lines, mark.offset,
                          "the file was replaced after the start; the rest of the old file is not read"));
         mark = mark_of(fd.get(), file.part);
       }
     } else if (!file.pipe) {
-      mark = mark_of(fd.get(), file.part);
+      mark = file.remote != nullptr ? mark_of(file) : mark_of(fd.get(), file.part);
     }
     reader_ = reader_of(file, std::move(fd), std::move(mark));
     return true;
@@ -351,6 +386,8 @@ class FilesSource final : public Source {
   size_t told_ = 0;
   size_t file_ = 0;                       // the current file, or the next one
   std::unique_ptr<RecordReader> reader_;  // of file_
+  std::shared_ptr<Arriving> arriving_;    // of a file behind a URL that is read
+  absl::Status lost_;                     // why no more of it arrives
   uint64_t total_ = 0;
   bool endless_ = false;
 };
@@ -359,6 +396,10 @@ class FilesSource final : public Source {
 absl::Status admit_kept(const FilesSourceOptions& options, Listing& listing) {
   for (InputFile& file : listing.files) {
     if (file.pipe) return invalid(file.path + ": only rows of Parquet files are written to a Parquet file");
+    if (file.remote != nullptr) {
+      return invalid(file.path +
+                     ": rows are copied to a Parquet file from local files only; name a .jsonl file");
+    }
     const Fd fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
     struct stat info = {};
     if (!fd.ok() || ::fstat(fd.get(), &info) != 0) continue;
@@ -474,6 +515,10 @@ absl::StatusOr<std::unique_ptr<Source>> open_dated_source(const FilesSourceOptio
   std::vector<std::string> problems;
   for (size_t i = 0; i < listing.files.size(); ++i) {
     InputFile& file = listing.files[i];
+    if (file.remote != nullptr) {
+      return invalid(file.shown() +
+                     ": --order date reads files again and again, so it takes local files; copy this one");
+    }
     if (!file.pipe) {
       const Fd fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
       if (!fd.ok()) return io_error(file.path);

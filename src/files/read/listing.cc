@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <array>
@@ -15,8 +16,10 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "base/status.h"
 #include "files/read/content.h"
+#include "files/remote.h"
 #include "files/warc/wacz.h"
 
 namespace doppel {
@@ -35,7 +38,13 @@ bool is_index_name(std::string_view name) {
 
 class Walk {
  public:
-  Walk(const FilesSourceOptions& options, Listing& out) : layout_(options.layout), out_(out) {
+  Walk(const FilesSourceOptions& options, Listing& out)
+      : layout_(options.layout), remote_(options.remote), out_(out) {
+    if (remote_ != nullptr) {
+      std::vector<std::string> urls;
+      std::copy_if(options.paths.begin(), options.paths.end(), std::back_inserter(urls), is_url);
+      if (!urls.empty()) found_ = remote_->list(urls);
+    }
     for (const NamedPath& output : options.outputs) written(output, false);
     for (const std::string& path : options.own_outputs) written({"", path}, true);
     struct stat info = {};
@@ -50,6 +59,7 @@ class Walk {
       add_file(path, info, true);
       return absl::OkStatus();
     }
+    if (is_url(path)) return add_remote(path);
     if (::stat(path.c_str(), &info) != 0) return io_error(path);
     if (!S_ISDIR(info.st_mode)) {
       if (!add_wacz(path, info)) add_file(path, info, !S_ISREG(info.st_mode));
@@ -135,6 +145,42 @@ class Walk {
     above_.pop_back();
   }
 
+  absl::Status add_remote(const std::string& url) {
+    if (remote_ == nullptr)
+      return invalid(fmt::format("{}: a URL; only doppel scan reads these", url_without_secrets(url)));
+    const RemoteFiles::Found& found = found_.at(next_url_++);
+    if (!found.ok() && found_.size() > 1) {
+      out_.problems.push_back(
+          {url_without_secrets(url), 0, 0, std::string(std_sv(found.status().message()))});
+      return absl::OkStatus();
+    }
+    RETURN_IF_ERROR(found.status());
+    const size_t first = out_.files.size();
+    const bool one = found->size() == 1 && found->front()->url == url;
+    std::vector<InputFile> indexes;
+    for (const std::shared_ptr<const RemoteFile>& each : *found) {
+      const std::string_view name = std::string_view(each->name).substr(each->name.rfind('/') + 1);
+      if (!one && (name.starts_with('.') || is_beside_tables(name))) continue;
+      struct stat info = {};
+      info.st_mode = S_IFREG;
+      info.st_size = static_cast<off_t>(each->size);
+      info.st_dev = XXH3_64bits(each->name.data(), each->name.size());
+      info.st_ino = XXH3_64bits(each->version.data(), each->version.size());
+      InputFile file = describe_file(each->name, info, layout_);
+      file.remote = each;
+      const bool index = !one && layout_ == Layout::automatic && is_index_name(name);
+      (index ? indexes : out_.files).push_back(std::move(file));
+    }
+    const bool crawl = std::any_of(out_.files.begin() + static_cast<ptrdiff_t>(first), out_.files.end(),
+                                   [](const InputFile& file) { return file.archive(); });
+    if (crawl) {
+      out_.indexes += indexes.size();
+    } else {
+      std::move(indexes.begin(), indexes.end(), std::back_inserter(out_.files));
+    }
+    return absl::OkStatus();
+  }
+
   // Next to WARC files, indexes and logs belong to the crawl and are not documents; elsewhere they are
   // ordinary files.
   void add_indexes(size_t first) {
@@ -171,6 +217,9 @@ class Walk {
   }
 
   const Layout layout_;
+  const std::shared_ptr<RemoteFiles> remote_;
+  std::vector<RemoteFiles::Found> found_;  // for each URL among the paths, in their order
+  size_t next_url_ = 0;
   Listing& out_;
   std::vector<std::pair<dev_t, ino_t>> above_, left_out_;
   std::vector<Written> written_;
@@ -180,7 +229,7 @@ class Walk {
 
 bool is_link(const InputFile& file) {
   struct stat info = {};
-  return ::lstat(file.path.c_str(), &info) == 0 && S_ISLNK(info.st_mode);
+  return file.remote == nullptr && ::lstat(file.path.c_str(), &info) == 0 && S_ISLNK(info.st_mode);
 }
 
 // Leaves each file once that several paths lead to: otherwise it would be its own copy. Of its paths the
@@ -279,6 +328,41 @@ LineMark mark_of(int fd, const Part& part) {
   return mark;
 }
 
+LineMark mark_of(const InputFile& remote) {
+  LineMark mark;
+  mark.device = remote.device;
+  mark.inode = remote.inode;
+  mark.head_hash = hash_of_head({});
+  return mark;
+}
+
+uint64_t whole_mark_of(const InputFile& remote) {
+  return whole_mark(remote.device, remote.inode, remote.size, "");
+}
+
+namespace {
+
+// Opens a file that may be known. A file behind a URL needs no look at its content.
+struct Known {
+  Fd fd;
+  struct stat info = {};
+  Head head;
+  bool open(const FilesSourceOptions& options, InputFile& file) {
+    if (file.remote != nullptr) {
+      info.st_dev = file.device;
+      info.st_ino = file.inode;
+      info.st_size = static_cast<off_t>(file.size);
+      return true;
+    }
+    fd = Fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!fd.ok() || !read_head(fd.get(), file.part, info, head)) return false;
+    look_inside(fd.get(), options, file);
+    return true;
+  }
+};
+
+}  // namespace
+
 Resume find_resume_points(const FilesSourceOptions& options, Listing& listing, const Position& position,
                           PositionWriter& writer, std::vector<Problem>& problems) {
   Resume resume;
@@ -295,19 +379,19 @@ Resume find_resume_points(const FilesSourceOptions& options, Listing& listing, c
   enum class Fate : char { unseen, found, replaced };
   std::vector<Fate> fates(position.lines.size(), Fate::unseen);
   std::vector<size_t> grown;
+  absl::flat_hash_set<uint64_t> urls;  // as in InputFile::device
 
   for (size_t f = 0; f < listing.files.size(); ++f) {
     InputFile& file = listing.files[f];
     if (file.pipe) continue;
+    if (file.remote != nullptr) urls.insert(file.device);
     auto [mark, last] = by_inode.equal_range(std::pair(file.device, file.inode));
     if (mark == last && wholes.empty()) continue;
-    Fd fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    struct stat info = {};
-    Head head;
-    if (!fd.ok() || !read_head(fd.get(), file.part, info, head)) continue;  // reported when the file is read
-    look_inside(fd.get(), options, file);
+    Known found;
+    if (!found.open(options, file)) continue;  // reported when the file is read
+    const auto& [fd, info, head] = found;
     auto size = static_cast<uint64_t>(info.st_size);
-    if (!file.in_parts()) {
+    if (file.remote != nullptr ? mark == last : !file.in_parts()) {
       auto known = wholes.find(whole_mark(info.st_dev, info.st_ino, size, head.first(size)));
       if (known == wholes.end() || known->second == 0) continue;
       --known->second;
@@ -318,7 +402,7 @@ Resume find_resume_points(const FilesSourceOptions& options, Listing& listing, c
       const LineMark& known = position.lines[mark->second];
       Fate& fate = fates[mark->second];
       if (fate == Fate::found) continue;
-      if (!matches(known, info, head, file.as_stored())) {
+      if (!matches(known, info, head, file.remote == nullptr && file.as_stored())) {
         fate = Fate::replaced;
         continue;
       }
@@ -340,9 +424,9 @@ Resume find_resume_points(const FilesSourceOptions& options, Listing& listing, c
     if (fates[i] == Fate::found) continue;
     bool unfinished = mark.disk_length == 0;
     struct stat info = {};
-    bool gone =
-        fates[i] == Fate::replaced ||
-        (unfinished && !is_in_wacz(mark.path, mark.device, mark.inode) &&
+    const bool gone =
+        fates[i] == Fate::replaced || urls.contains(mark.device) ||
+        (unfinished && !is_url(mark.path) && !is_in_wacz(mark.path, mark.device, mark.inode) &&
          (::stat(mark.path.c_str(), &info) != 0 || info.st_dev != mark.device || info.st_ino != mark.inode));
     if (!gone) {
       writer.add_done(mark);  // not among the paths of this run

@@ -41,4 +41,8 @@ bool is_file_of(int fd, bool as_stored, const LineMark& mark, const Part& part =
 // The identity of an open file, with offset 0.
 LineMark mark_of(int fd, const Part& part = {});
 
+// The mark of a file behind a URL: its version stands for its content.
+LineMark mark_of(const InputFile& remote);
+uint64_t whole_mark_of(const InputFile& remote);
+
 }  // namespace doppel

@@ -12,6 +12,7 @@
 #include "files/byte_stream.h"
 #include "files/read/content.h"
 #include "files/read/listing.h"
+#include "files/remote.h"
 #include "state/scheme.h"
 
 namespace doppel {
@@ -159,7 +160,9 @@ std::optional<SignedFileHeader> header_of(ByteStream& stream) {
 }  // namespace
 
 absl::StatusOr<std::optional<SignedFileHeader>> first_signed_header(const std::vector<std::string>& paths) {
-  const FilesSourceOptions options{.paths = paths, .layout = Layout::signed_records};
+  FilesSourceOptions options{.paths = paths, .layout = Layout::signed_records};
+  std::erase_if(options.paths, is_url);
+  if (options.paths.empty()) return std::nullopt;
   ASSIGN_OR_RETURN(Listing listing, list_files(options));
   for (InputFile& file : listing.files) {
     if (file.pipe) continue;

@@ -102,6 +102,7 @@ WarcReader::WarcReader(const FilesSourceOptions& options, Filling& filling, cons
       filling_(filling),
       file_(file),
       fd_(fd.get()),
+      arriving_(fd.arriving()),
       stream_(stream_of(file, std::move(fd), std::move(counter))),
       mark_(std::move(mark)) {
   mark_.path = file.shown();
@@ -286,6 +287,7 @@ bool WarcReader::ends_well_far(uint64_t bytes) const {
   char end[1 + kBegins.size()];  // from the last byte of the record on
   const uint64_t at = at_ + bytes - 1;
   const uint64_t most = file_.part.is_all() ? sizeof end : file_.part.size - std::min(file_.part.size, at);
+  if (arriving_ != nullptr && !arriving_->await(file_.part.begin + at + sizeof end).ok()) return true;
   const ssize_t got =
       ::pread(fd_, end, std::min<uint64_t>(sizeof end, most), static_cast<off_t>(file_.part.begin + at));
   if (got < 0 || got == 1) return true;

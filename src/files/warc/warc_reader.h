@@ -75,6 +75,7 @@ class WarcReader final : public RecordReader {
   Filling& filling_;
   const InputFile& file_;
   int fd_;
+  const std::shared_ptr<Arriving> arriving_;  // null: all bytes of fd_ are there
   std::unique_ptr<ByteStream> stream_;
   LineMark mark_;     // offset: behind the last record handed out, in uncompressed bytes
   size_t begin_ = 0;  // offset in the buffer of the first byte not handed out

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/status.h"
+#include "files/remote.h"
 
 namespace doppel {
 
@@ -38,7 +39,10 @@ namespace fs = std::filesystem;
 // The path of a kept file: inside the directory, whatever the source is called.
 fs::path kept_path(const std::string& directory, std::string_view source) {
   fs::path out(directory);
-  for (const fs::path& part : fs::path(source).relative_path()) {
+  // "s3://bucket/key" becomes "s3/bucket/key", because a colon is no part of a name everywhere.
+  std::string name(source);
+  if (is_url(name)) name.erase(name.find(':'), 1);
+  for (const fs::path& part : fs::path(name).relative_path()) {
     if (part != ".." && part != ".") out /= part;
   }
   return out;

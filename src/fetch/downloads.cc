@@ -1,0 +1,560 @@
+// One lock, which no transfer holds: a thread takes a piece of the first file that needs one, fetches it, and
+// notes how far it came after each buffer. Readers wait for that.
+
+#include "fetch/downloads.h"
+
+#include <curl/curl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "base/status.h"
+#include "fetch/curl.h"
+#include "files/output_file.h"
+
+namespace doppel {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using RemotePtr = std::shared_ptr<const RemoteFile>;
+
+constexpr std::chrono::milliseconds kLeastPause{200}, kMostPause{10'000};
+constexpr size_t kStartedAhead = 64;      // files
+constexpr size_t kMostAnswer = 64 << 20;  // of a list
+constexpr long kConnectSeconds = 20, kStalledSeconds = 30;
+constexpr int kAsked = 16;  // requests in parallel while files are listed
+
+// What a server says about a file.
+struct Said {
+  long code = 0;
+  std::string version;
+  std::optional<uint64_t> size;  // of the whole file
+  bool ranges = false;
+};
+
+std::optional<uint64_t> number(std::string_view text) {
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+std::string header(CURL* curl, const char* name) {
+  curl_header* found = nullptr;
+  return curl_easy_header(curl, name, 0, CURLH_HEADER, -1, &found) == CURLHE_OK ? found->value : "";
+}
+
+Said said_by(CURL* curl) {
+  Said said;
+  curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &said.code);
+  said.version = header(curl, "ETag");
+  if (said.version.empty()) said.version = header(curl, "Last-Modified");
+  said.ranges = said.code == 206 || said.code == 416;
+  if (said.ranges) {
+    const std::string range = header(curl, "Content-Range");
+    said.size = number(std::string_view(range).substr(range.rfind('/') + 1));
+  } else {
+    said.size = number(header(curl, "Content-Length"));
+  }
+  return said;
+}
+
+bool may_pass(long code) { return code == 408 || code == 425 || code == 429 || code >= 500; }
+
+// One connection, and the requests on it.
+class Client {
+ public:
+  explicit Client(const DownloadOptions& options, const std::atomic<bool>& cancel)
+      : options_(options), cancel_(cancel), curl_(curl_easy_init(), curl_easy_cleanup) {}
+
+  using Take = std::function<size_t(const Said&, std::string_view)>;  // returns how many bytes it took
+
+  // GET. `range`: "FROM-TO" or "". An error: there is no answer. The answer's code may be any.
+  absl::StatusOr<Said> get(const std::string& url, const std::string& range, const Take& take) {
+    std::string address = url;
+    curl_slist* headers = nullptr;
+    CURL* curl = curl_.get();
+    if (curl == nullptr) return absl::ResourceExhaustedError("no memory for a transfer");
+    curl_easy_reset(curl);
+    if (url.starts_with("s3://")) {
+      const std::optional<S3Place> place = s3_place(url);
+      if (!place) return invalid(url + ": names no bucket; s3://BUCKET/PREFIX/ or s3://BUCKET/KEY");
+      address = s3_address(options_.s3, *place, query_);
+      for (const std::string& each : s3_headers(options_.s3, address, std::time(nullptr)))
+        headers = curl_slist_append(headers, each.c_str());
+    } else {
+      curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
+      curl_easy_setopt(curl, CURLOPT_MAXREDIRS, 10L);
+      curl_easy_setopt(curl, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_OPTIONAL));
+    }
+    const std::unique_ptr<curl_slist, void (*)(curl_slist*)> owned(headers, curl_slist_free_all);
+    set_request(curl, address, &cancel_);
+    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, url.starts_with("s3://") ? 0L : 1L);
+    curl_easy_setopt(curl, CURLOPT_NOPROXY, nullptr);  // as the environment says
+    if (headers != nullptr) curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+    if (!range.empty()) curl_easy_setopt(curl, CURLOPT_RANGE, range.c_str());
+    curl_easy_setopt(curl, CURLOPT_USERAGENT, "doppel");
+    curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, kStalledSeconds);
+    curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, 512L << 10);
+    for (const char* name : {"AWS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"}) {
+      if (const char* file = std::getenv(name); file != nullptr && *file != '\0') {
+        curl_easy_setopt(curl, CURLOPT_CAINFO, file);
+        break;
+      }
+    }
+    struct Context {
+      CURL* curl;
+      const Take& take;
+      std::optional<Said> said;
+    } context{curl, take, {}};
+    const curl_write_callback write = [](char* bytes, size_t one, size_t size, void* to) {
+      auto& given = *static_cast<Context*>(to);
+      if (!given.said) given.said = said_by(given.curl);
+      return given.take(*given.said, {bytes, one * size});
+    };
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, &context);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, write);
+    const CURLcode result = curl_easy_perform(curl);
+    if (!context.said) context.said = said_by(curl);
+    // The caller takes less if it has enough.
+    if (result == CURLE_OK || (result == CURLE_WRITE_ERROR && context.said->code != 0)) return *context.said;
+    return absl::UnavailableError(curl_easy_strerror(result));
+  }
+
+  // The next get() asks for a bucket's list.
+  void set_query(std::string query) { query_ = std::move(query); }
+
+ private:
+  const DownloadOptions& options_;
+  const std::atomic<bool>& cancel_;
+  std::unique_ptr<CURL, void (*)(CURL*)> curl_;
+  std::string query_;
+};
+
+struct Piece {
+  uint64_t got = 0;  // bytes from its beginning that arrived
+  bool taken = false;
+};
+
+// A file that was begun. The lock of Downloads guards it.
+struct Download {
+  RemotePtr file;
+  Fd fd;
+  uint64_t piece_bytes = 0;
+  std::vector<Piece> pieces;
+  size_t first_open = 0;  // all pieces before it are complete
+  uint64_t wanted = 0;    // the reader waits for the bytes before it
+  bool opened = false;
+  bool left = false;  // its reader is gone
+  absl::Status status;
+
+  uint64_t size_of(size_t piece) const { return std::min(piece_bytes, file->size - piece * piece_bytes); }
+  uint64_t arrived() const {
+    return first_open * piece_bytes + (first_open < pieces.size() ? pieces[first_open].got : 0);
+  }
+};
+
+class Downloads final : public RemoteFiles, public std::enable_shared_from_this<Downloads> {
+ public:
+  explicit Downloads(DownloadOptions options) : options_(std::move(options)) { start_curl(); }
+  ~Downloads() override {
+    {
+      const std::lock_guard lock(mutex_);
+      cancel_ = true;
+      changed_.notify_all();
+    }
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  std::vector<Found> list(const std::vector<std::string>& urls) override;
+  void plan(std::vector<RemotePtr> files) override {
+    const std::lock_guard lock(mutex_);
+    planned_.assign(files.begin(), files.end());
+    start_threads();
+    changed_.notify_all();
+  }
+  absl::StatusOr<Fd> open(const RemoteFile& file) override;
+
+ private:
+  class Reader;
+  struct Job {
+    std::shared_ptr<Download> download;
+    size_t piece = 0;
+  };
+
+  Found look(Client& client, const std::string& url);
+  Found look_into_bucket(Client& client, const std::string& url);
+  absl::StatusOr<Said> ask(Client& client, const std::string& url, const std::string& range,
+                           std::string* answer);
+  void start_threads();
+  void work();
+  std::optional<Job> choose();
+  absl::StatusOr<std::shared_ptr<Download>> begin(RemotePtr file);
+  void fetch(Client& client, const Job& job);
+  absl::Status fetch_once(Client& client, const Job& job);
+  absl::Status store(const Job& job, const Said& said, std::string_view bytes, uint64_t& skip);
+  bool pause(std::unique_lock<std::mutex>& lock, std::chrono::milliseconds time) {
+    return !changed_.wait_for(lock, time, [&] { return cancel_.load(); });
+  }
+
+  const DownloadOptions options_;
+  std::atomic<bool> cancel_ = false;
+  std::mutex mutex_;
+  std::condition_variable changed_;  // of everything below
+  std::deque<RemotePtr> planned_;
+  std::deque<std::shared_ptr<Download>> begun_;  // in the order in which they will be read
+  std::vector<std::thread> threads_;
+};
+
+// ---- listing
+
+// An answer to a request that asks about a file; tries again while the server fails. The first bytes of an
+// answer that has no use for `answer` end the transfer.
+absl::StatusOr<Said> Downloads::ask(Client& client, const std::string& url, const std::string& range,
+                                    std::string* answer) {
+  const Clock::time_point first = Clock::now();
+  for (std::chrono::milliseconds wait = kLeastPause;; wait = std::min(2 * wait, kMostPause)) {
+    std::string body;
+    const absl::StatusOr<Said> said =
+        client.get(url, range, [&](const Said& about, std::string_view bytes) -> size_t {
+          if ((answer == nullptr && about.code / 100 == 2) || body.size() > kMostAnswer) return 0;
+          body.append(bytes);
+          return bytes.size();
+        });
+    const std::string name = url_without_secrets(url);
+    if (said.ok() && said->code / 100 == 2) {
+      if (answer != nullptr) *answer = std::move(body);
+      return *said;
+    }
+    if (said.ok() && said->code == 416) return *said;
+    std::string cause =
+        said.ok() ? fmt::format("HTTP status {}", said->code) : std::string(said.status().message());
+    if (const std::string problem = s3_problem(body); !problem.empty()) cause += " (" + problem + ")";
+    if (said.ok() && !may_pass(said->code)) {
+      const std::string text = fmt::format("{}: {}", name, cause);
+      if (said->code == 404 || said->code == 410) return absl::NotFoundError(text);
+      if ((said->code == 403 || said->code == 401) && url.starts_with("s3://") &&
+          options_.s3.access_key.empty())
+        return absl::PermissionDeniedError(text +
+                                           "; doppel asked without credentials: set AWS_ACCESS_KEY_ID and "
+                                           "AWS_SECRET_ACCESS_KEY, or AWS_PROFILE");
+      return absl::PermissionDeniedError(text);
+    }
+    if (!said.ok() && !absl::IsUnavailable(said.status())) return said.status();
+    std::unique_lock lock(mutex_);
+    if (options_.stop() || cancel_) return absl::CancelledError("interrupted");
+    if (Clock::now() - first + wait > options_.max_wait)
+      return absl::UnavailableError(fmt::format("{}: {}", name, cause));
+    if (!pause(lock, wait)) return absl::CancelledError("interrupted");
+  }
+}
+
+RemoteFiles::Found Downloads::look(Client& client, const std::string& url) {
+  if (url.starts_with("s3://")) return look_into_bucket(client, url);
+  // Not HEAD: a URL that is signed for GET refuses it.
+  ASSIGN_OR_RETURN(const Said said, ask(client, url, "0-0", nullptr));
+  RemoteFile file{.url = url, .name = url_without_secrets(url), .version = said.version};
+  if (said.code != 416 && !said.size) {
+    return absl::FailedPreconditionError(
+        fmt::format("{}: the server does not say how long the file is; fetch it first: curl -O {}", file.name,
+                    file.name));
+  }
+  file.size = said.size.value_or(0);
+  file.ranges = said.ranges;
+  return std::vector<RemotePtr>{std::make_shared<RemoteFile>(std::move(file))};
+}
+
+RemoteFiles::Found Downloads::look_into_bucket(Client& client, const std::string& url) {
+  const std::optional<S3Place> place = s3_place(url);
+  if (!place) return invalid(url + ": names no bucket; s3://BUCKET/PREFIX/ or s3://BUCKET/KEY");
+  std::vector<RemotePtr> out;
+  std::string token;
+  do {
+    client.set_query(s3_list_query(place->key, token));
+    std::string answer;
+    const absl::StatusOr<Said> said = ask(client, fmt::format("s3://{}/", place->bucket), "", &answer);
+    client.set_query("");
+    RETURN_IF_ERROR(said.status());
+    ASSIGN_OR_RETURN(S3Page page, parse_s3_page(answer));
+    for (S3Object& object : page.objects) {
+      const std::string_view rest =
+          std::string_view(object.key).substr(std::min(place->key.size(), object.key.size()));
+      const bool inside = place->key.empty() || place->key.ends_with('/') || rest.starts_with('/');
+      if (!inside && !rest.empty()) continue;   // "data2" begins with "data"
+      if (object.key.ends_with('/')) continue;  // some tools store empty objects for folders
+      const std::string name = fmt::format("s3://{}/{}", place->bucket, object.key);
+      out.push_back(std::make_shared<RemoteFile>(RemoteFile{.url = name,
+                                                            .name = name,
+                                                            .version = std::move(object.etag),
+                                                            .size = object.size,
+                                                            .ranges = true}));
+    }
+    token = std::move(page.token);
+  } while (!token.empty());
+  if (out.empty()) return absl::NotFoundError(url + ": there is no such object, and none below it");
+  return out;
+}
+
+std::vector<RemoteFiles::Found> Downloads::list(const std::vector<std::string>& urls) {
+  std::vector<Found> out(urls.size(), absl::UnknownError(""));
+  std::atomic<size_t> next = 0, done = 0;
+  const auto look_at_some = [&] {
+    Client client(options_, cancel_);
+    for (size_t i; (i = next++) < urls.size(); ++done) out[i] = look(client, urls[i]);
+  };
+  std::vector<std::thread> threads;
+  for (size_t i = 1; i < std::min<size_t>(kAsked, urls.size()); ++i) threads.emplace_back(look_at_some);
+  look_at_some();
+  for (std::thread& thread : threads) thread.join();
+  return out;
+}
+
+// ---- fetching
+
+absl::StatusOr<std::shared_ptr<Download>> Downloads::begin(RemotePtr file) {
+  ASSIGN_OR_RETURN(Spill spill, Spill::open(options_.directory));
+  auto out = std::make_shared<Download>();
+  out->fd = Fd(::dup(spill.fd()));
+  if (!out->fd.ok() || ::ftruncate(out->fd.get(), static_cast<off_t>(file->size)) != 0)
+    return io_error(options_.directory);
+  out->piece_bytes = file->ranges ? options_.piece_bytes : std::max<uint64_t>(file->size, 1);
+  out->pieces.resize((file->size + out->piece_bytes - 1) / out->piece_bytes);
+  out->file = std::move(file);
+  return out;
+}
+
+// The bytes of a file that is read.
+class Downloads::Reader final : public Arriving {
+ public:
+  Reader(std::shared_ptr<Downloads> all, std::shared_ptr<Download> download)
+      : all_(std::move(all)), download_(std::move(download)) {}
+  ~Reader() override {
+    const std::lock_guard lock(all_->mutex_);
+    download_->left = true;
+    std::erase(all_->begun_, download_);
+    all_->changed_.notify_all();
+  }
+  absl::Status await(uint64_t end) override {
+    end = std::min(end, download_->file->size);
+    std::unique_lock lock(all_->mutex_);
+    if (end > download_->wanted) {
+      download_->wanted = end;
+      all_->changed_.notify_all();
+    }
+    const auto settled = [&] { return !download_->status.ok() || download_->arrived() >= end; };
+    while (!all_->changed_.wait_for(lock, std::chrono::milliseconds(100), settled)) {
+      if (all_->options_.stop()) return absl::CancelledError("interrupted");
+    }
+    return download_->status;
+  }
+
+ private:
+  const std::shared_ptr<Downloads> all_;
+  const std::shared_ptr<Download> download_;
+};
+
+absl::StatusOr<Fd> Downloads::open(const RemoteFile& file) {
+  std::shared_ptr<Download> download;
+  {
+    const std::lock_guard lock(mutex_);
+    start_threads();
+    const auto begun = std::find_if(begun_.begin(), begun_.end(), [&](const auto& each) {
+      return !each->opened && each->file->url == file.url;
+    });
+    if (begun != begun_.end()) {
+      download = *begun;
+    } else {
+      const auto planned = std::find_if(planned_.begin(), planned_.end(),
+                                        [&](const RemotePtr& each) { return each->url == file.url; });
+      RemotePtr ours = planned != planned_.end() ? *planned : std::make_shared<RemoteFile>(file);
+      if (planned != planned_.end()) planned_.erase(planned);
+      ASSIGN_OR_RETURN(download, begin(std::move(ours)));
+      begun_.push_front(download);
+    }
+    download->opened = true;
+    changed_.notify_all();
+  }
+  const int fd = ::dup(download->fd.get());
+  if (fd < 0) return io_error(options_.directory);
+  return Fd(fd, std::make_shared<Reader>(shared_from_this(), std::move(download)));
+}
+
+void Downloads::start_threads() {
+  while (threads_.size() < static_cast<size_t>(options_.parallel)) threads_.emplace_back([this] { work(); });
+}
+
+// The next piece to fetch: of the first file that needs one.
+std::optional<Downloads::Job> Downloads::choose() {
+  uint64_t ahead = 0;  // bytes of files that are not opened yet
+  size_t closed = 0;
+  for (const std::shared_ptr<Download>& each : begun_) {
+    const uint64_t most = each->opened ? each->wanted + options_.ahead_bytes : each->file->size;
+    for (size_t i = each->first_open; each->status.ok() && i < each->pieces.size(); ++i) {
+      if (i * each->piece_bytes >= most) break;
+      if (each->pieces[i].taken) continue;
+      each->pieces[i].taken = true;
+      return Job{each, i};
+    }
+    if (!each->opened) {
+      ahead += each->file->size;
+      ++closed;
+    }
+  }
+  if (planned_.empty() || closed >= kStartedAhead || ahead >= options_.ahead_bytes) return std::nullopt;
+  if (closed > 0 && ahead + planned_.front()->size > options_.ahead_bytes) return std::nullopt;
+  absl::StatusOr<std::shared_ptr<Download>> next = begin(planned_.front());
+  if (!next.ok()) return std::nullopt;  // open() says why
+  planned_.pop_front();
+  begun_.push_back(*std::move(next));
+  return choose();
+}
+
+void Downloads::work() {
+  Client client(options_, cancel_);
+  std::unique_lock lock(mutex_);
+  while (!cancel_) {
+    const std::optional<Job> job = choose();
+    if (!job) {
+      changed_.wait(lock);
+      continue;
+    }
+    lock.unlock();
+    fetch(client, *job);
+    lock.lock();
+  }
+}
+
+// Fetches a piece; tries again until max_wait passes without a new byte.
+void Downloads::fetch(Client& client, const Job& job) {
+  Download& download = *job.download;
+  Clock::time_point last = Clock::now();
+  bool told = false;
+  uint64_t before = 0;
+  for (std::chrono::milliseconds wait = kLeastPause;; wait = std::min(2 * wait, kMostPause)) {
+    absl::Status status = fetch_once(client, job);
+    std::unique_lock lock(mutex_);
+    if (status.ok() || cancel_ || download.left) return;
+    if (const uint64_t got = download.pieces[job.piece].got; got > before) {
+      before = got;
+      last = Clock::now();
+      wait = kLeastPause;
+    }
+    const bool final = !absl::IsUnavailable(status) || Clock::now() - last + wait > options_.max_wait;
+    status =
+        absl::Status(status.code(), fmt::format("{}: {}", download.file->name, std_sv(status.message())));
+    if (final) {
+      if (download.status.ok()) download.status = std::move(status);
+      changed_.notify_all();
+      return;
+    }
+    if (!told && Clock::now() - last > std::chrono::seconds(2)) {
+      told = true;
+      lock.unlock();
+      options_.say(std::string(std_sv(status.message())) + "; doppel tries again");
+      lock.lock();
+    }
+    if (!pause(lock, wait)) return;
+  }
+}
+
+absl::Status Downloads::fetch_once(Client& client, const Job& job) {
+  const Download& download = *job.download;
+  const RemoteFile& file = *download.file;
+  uint64_t skip = 0, from = 0, size = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    from = job.piece * download.piece_bytes + download.pieces[job.piece].got;
+    size = download.size_of(job.piece);
+  }
+  const uint64_t end = job.piece * download.piece_bytes + size;
+  std::string range;
+  if (file.ranges) {
+    range = fmt::format("{}-{}", from, end - 1);
+  } else {
+    skip = from;
+  }
+  absl::Status stored;
+  std::string problem;
+  const absl::StatusOr<Said> said =
+      client.get(file.url, range, [&](const Said& about, std::string_view bytes) -> size_t {
+        if (about.code != (file.ranges ? 206 : 200)) {
+          problem.append(bytes.substr(0, 4096));
+          return problem.size() < 4096 ? bytes.size() : 0;
+        }
+        stored = store(job, about, bytes, skip);
+        return stored.ok() ? bytes.size() : 0;
+      });
+  RETURN_IF_ERROR(stored);
+  {
+    const std::lock_guard lock(mutex_);
+    if (download.pieces[job.piece].got == size) return absl::OkStatus();
+  }
+  RETURN_IF_ERROR(said.status());
+  if (said->code == (file.ranges ? 206 : 200)) return absl::UnavailableError("the answer ended too early");
+  std::string cause = fmt::format("HTTP status {}", said->code);
+  if (const std::string text = s3_problem(problem); !text.empty()) cause += " (" + text + ")";
+  if (may_pass(said->code)) return absl::UnavailableError(cause);
+  if (said->code == 200 || said->code == 412 || said->code == 416 || said->code == 404)
+    return absl::FailedPreconditionError(cause + "; the file was changed or removed while it was read");
+  return absl::PermissionDeniedError(cause);
+}
+
+// Writes bytes of a piece to their place.
+absl::Status Downloads::store(const Job& job, const Said& said, std::string_view bytes, uint64_t& skip) {
+  Download& download = *job.download;
+  const RemoteFile& file = *download.file;
+  if (said.version != file.version || (said.size && *said.size != file.size))
+    return absl::FailedPreconditionError("the content changed while it was read");
+  const size_t over = std::min<uint64_t>(skip, bytes.size());
+  skip -= over;
+  bytes.remove_prefix(over);
+  uint64_t got = 0, size = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (download.left) return absl::CancelledError("nobody reads it");
+    got = download.pieces[job.piece].got;
+    size = download.size_of(job.piece);
+  }
+  if (got + bytes.size() > size)
+    return absl::UnavailableError("the answer is longer than what was asked for");
+  const uint64_t at = job.piece * download.piece_bytes + got;
+  for (size_t done = 0; done < bytes.size();) {
+    const ssize_t n =
+        ::pwrite(download.fd.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(at + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      return absl::ResourceExhaustedError(
+          fmt::format("cannot be stored in {} while it is read: {}; $TMPDIR names another",
+                      options_.directory, std::strerror(errno)));
+    }
+    done += static_cast<size_t>(n);
+  }
+  const std::lock_guard lock(mutex_);
+  download.pieces[job.piece].got = got + bytes.size();
+  while (download.first_open < download.pieces.size() &&
+         download.pieces[download.first_open].got == download.size_of(download.first_open))
+    ++download.first_open;
+  changed_.notify_all();
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::shared_ptr<RemoteFiles> make_downloads(DownloadOptions options) {
+  return std::make_shared<Downloads>(std::move(options));
+}
+
+}  // namespace doppel
