@@ -182,9 +182,10 @@ absl::Status check_places(const Config& config, const ScanFlags& flags) {
     };
     if (path == "-") continue;
     if (is_url(path) && !flags.sink.keep_files.empty()) {
-      return invalid(fmt::format("--keep-files: copies local files, and {} is a URL; --keep keeps lines, rows "
-                                 "and records",
-                                 url_without_secrets(path)));
+      return invalid(
+          fmt::format("--keep-files: copies local files, and {} is a URL; --keep keeps lines, rows "
+                      "and records",
+                      url_without_secrets(path)));
     }
     if (!o.state_directory.empty() && lies_in(path, o.state_directory))
       return refuse("--state", o.state_directory);

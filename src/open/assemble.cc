@@ -42,7 +42,8 @@ SessionOptions session_with_outputs(const Options& options, EngineOptions engine
   SessionOptions opening = session_options(options, std::move(engine));
   opening.supports = [&outputs](std::string_view position) { return outputs_support(outputs, position); };
   opening.state.sync_outputs = [&sink] { return sink != nullptr ? sink->sync() : absl::OkStatus(); };
-  opening.check = [&outputs, note = std::move(note), directory = options.state_directory](const Recovered& found) {
+  opening.check = [&outputs, note = std::move(note),
+                   directory = options.state_directory](const Recovered& found) {
     for (const std::string& each : found.notes) note(each);
     return check_outputs_are_there(outputs, found.sink_position, directory);
   };

@@ -167,11 +167,12 @@ absl::Status FilesDaemon::begin() {
 absl::Status FilesDaemon::load_index() {
   const Clock::time_point start = Clock::now();
   notify::still_starting("loading the index");
-  sink_options_ = {.mode = o_.output.verdicts == Verdicts::all ? FilesOutput::all_events : FilesOutput::events,
-                   .output = o_.files.output,
-                   .keep = o_.files.unique,
-                   .rejects = o_.files.rejects,
-                   .sync = o_.fsync == Fsync::commit};
+  sink_options_ = {
+      .mode = o_.output.verdicts == Verdicts::all ? FilesOutput::all_events : FilesOutput::events,
+      .output = o_.files.output,
+      .keep = o_.files.unique,
+      .rejects = o_.files.rejects,
+      .sync = o_.fsync == Fsync::commit};
   if (o_.cut != CutTexts::nothing) sink_options_.cut = o_.input;
   SessionOptions opening = session_with_outputs(o_, daemon_->engine, sink_options_, sink_,
                                                 [](const std::string& note) { log::warn(note); });
@@ -207,8 +208,9 @@ absl::Status FilesDaemon::open_outputs() {
   sink_options_.originals = originals_.get();
   sink_options_.lowest_live = recovered.lowest_live;
   report_ = std::make_unique<Report>(engine.originals());
-  ASSIGN_OR_RETURN(sink_, FilesSink::open(sink_options_, recovered.sink_position,
-                                          [this](const std::string& message) { report_->complain(message); }));
+  ASSIGN_OR_RETURN(sink_,
+                   FilesSink::open(sink_options_, recovered.sink_position,
+                                   [this](const std::string& message) { report_->complain(message); }));
   journal_ = std::make_unique<SessionJournal>(*index_, [this] { return sink_->announced(); });
   return journal_->commit_outputs(sink_->position());  // the outputs belong to this index from here on
 }
@@ -241,8 +243,7 @@ absl::Status FilesDaemon::open_intake() {
   if (intake_ == nullptr) return absl::OkStatus();
   const uint64_t documents = index_->recovered().documents;
   std::vector<std::string> notes;
-  ASSIGN_OR_RETURN(receipts_,
-                   Receipts::open(o_.state_directory, index_->state()->epoch(), documents, notes));
+  ASSIGN_OR_RETURN(receipts_, Receipts::open(o_.state_directory, index_->state()->epoch(), documents, notes));
   for (const std::string& each : notes) log::warn(each);
   answering_ = intake_->sink(*sink_);
   intake_->open(sink_options_.context, documents, index_->engine(), *receipts_);
