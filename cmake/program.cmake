@@ -11,7 +11,7 @@ target_include_directories(doppel_net PUBLIC src)
 target_include_directories(doppel_app PUBLIC src)
 target_link_libraries(doppel_net
   PUBLIC doppel_io
-  PRIVATE PkgConfig::RDKAFKA Boost::headers OpenSSL::Crypto CURL::libcurl simdjson::simdjson zstd::libzstd_shared ZLIB::ZLIB)
+  PRIVATE PkgConfig::RDKAFKA Boost::headers OpenSSL::SSL CURL::libcurl simdjson::simdjson zstd::libzstd_shared ZLIB::ZLIB)
 target_link_libraries(doppel_app PUBLIC doppel_net PkgConfig::PROMETHEUS CLI11::CLI11)
 # It only calls what takes time, so it compiles in .6 of the time of -O3. Builds for sanitizers and tests of the image say -O0.
 if(NOT CMAKE_CXX_FLAGS_RELWITHDEBINFO MATCHES "-O0")

@@ -18,7 +18,7 @@ absl::StatusOr<std::string> address_of(const Options& o) {
     return invalid("http.listen uses any free port; name the address (--url)");
   if (at.host == "0.0.0.0") at.host = "127.0.0.1";
   if (at.host == "::") at.host = "::1";
-  return at.url();
+  return at.url(o.http.tls_certificate.empty() ? "http" : "https");
 }
 
 }  // namespace
@@ -31,12 +31,15 @@ int health_main(int argc, char** argv) {
       "Examples:\n"
       "  doppel health                               the daemon at the default address\n"
       "  doppel health --config /etc/doppel.yaml --ready\n"
-      "  doppel health --url http://127.0.0.1:9470",
+      "  doppel health --url http://127.0.0.1:9470\n\n"
+      "With TLS it does not check the certificate of the daemon. If http.tls_client_ca is set, it shows the\n"
+      "certificate of http.tls_certificate.",
       "doppel health");
   CommonFlags common;
   std::string url;
   bool ready = false;
   int seconds = 5;
+  http::TlsFiles tls;
   app.add_option("--url", url, "address of the daemon (default: http.listen)");
   app.add_flag("--ready", ready, "check whether it is ready");
   app.add_option("--wait", seconds, "seconds to wait for the answer (default 5)")->check(CLI::Range(1, 3600));
@@ -49,10 +52,12 @@ int health_main(int argc, char** argv) {
     const absl::StatusOr<std::string> address = address_of(config->options);
     if (!address.ok()) return fail("health", address.status(), kExitUsage);
     url = *address;
+    const Options::Http& http = config->options.http;
+    tls = {http.tls_certificate, http.tls_key, http.tls_client_ca};
   }
   while (url.ends_with('/')) url.pop_back();
   const absl::StatusOr<http::Answer> answer =
-      http::get(url + (ready ? "/ready" : "/live"), std::chrono::seconds(seconds));
+      http::get(url + (ready ? "/ready" : "/live"), std::chrono::seconds(seconds), tls);
   if (!answer.ok()) {
     const bool wrong = absl::IsInvalidArgument(answer.status());
     return fail("health", answer.status(), wrong ? kExitUsage : kExitSomeFailed);

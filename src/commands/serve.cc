@@ -9,6 +9,7 @@
 #include "commands/commands.h"
 #include "config/keys.h"
 #include "daemon/signals.h"
+#include "http/tls.h"
 #include "kafka/topics/plan.h"
 #include "roles/roles.h"
 #include "state/scheme.h"
@@ -18,8 +19,10 @@ namespace {
 
 void configure_log(const Options& options) { log::configure(options.log_format, options.log_level); }
 
-// Handles SIGHUP: reads the settings again, applies those that may change at run time, and names the others.
+// Handles SIGHUP: reads the certificates of the HTTP server and the settings again, applies those that may
+// change at run time, and names the others.
 void reload(const CommonFlags& flags, const Config& running) {
+  http::ServedTls::read_all_again();
   const absl::StatusOr<Config> config = load(flags);
   if (!config.ok()) {
     log::error("the settings cannot be read again; nothing changes",
@@ -126,7 +129,7 @@ int serve_main(int argc, char** argv) {
   app.footer(
       "Signals: on SIGTERM and SIGINT it commits the current batch and exits with 0; a second signal ends it "
       "at once.\n"
-      "On SIGHUP it reads the settings again (log.*; the rest needs a restart).\n"
+      "On SIGHUP it reads the settings (log.*; the rest needs a restart) and the files of http.tls_* again.\n"
       "Exit codes: 0 done; 2 wrong usage or configuration; 3 stopped by an error, or not done within\n"
       "shutdown_timeout; 70 a defect was found (an invariant was broken), and nothing was written after it;\n"
       "75 another process has taken over the index (start it again, and it is a standby); 130 a second "

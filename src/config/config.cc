@@ -278,8 +278,17 @@ class Loader {
       wrong_together({"cut", "input.format"}, fmt::format("cut: shares: {}", std_sv(texts.message())));
   }
 
+  void check_tls() {
+    const Options::Http& http = config_.options.http;
+    if (http.tls_certificate.empty() != http.tls_key.empty())
+      wrong_together({"http.tls_certificate", "http.tls_key"}, "set both, or neither to serve without TLS");
+    if (!http.tls_client_ca.empty() && http.tls_certificate.empty())
+      wrong_together({"http.tls_client_ca"}, "only with http.tls_certificate and http.tls_key");
+  }
+
   void check_together() {
     const Options& o = config_.options;
+    check_tls();
     check_input(o.input);
     check_signed();
     check_schemas();

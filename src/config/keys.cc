@@ -391,6 +391,15 @@ void http_keys(const Add& add) {
       "environment overrides it. With neither, such requests are refused, but documents are inserted if "
       "HTTP is the only input."));
   add(size_key("http.max_body", AT(http.max_body), 1024, 1u << 30, "The largest body of a request."));
+  add(text_key(
+      "http.tls_certificate", AT(http.tls_certificate),
+      "File (PEM) with the server's certificate, followed by those that lead to its authority. With it "
+      "the server speaks HTTPS alone. SIGHUP reads it, the key and tls_client_ca again."));
+  add(text_key("http.tls_key", AT(http.tls_key),
+               "File (PEM) with the key of http.tls_certificate, without a password."));
+  add(text_key(
+      "http.tls_client_ca", AT(http.tls_client_ca),
+      "File (PEM) with the authorities whose certificates clients must show. Empty: clients need none."));
 }
 
 void process_keys(const Add& add) {

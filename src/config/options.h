@@ -145,6 +145,8 @@ struct Options {
     std::vector<std::string> hosts;         // names by which clients call it; "*": any
     std::string token_file;                 // also DOPPEL_HTTP_TOKEN
     uint64_t max_body = 16 << 20;           // bytes
+    std::string tls_certificate, tls_key;   // files; empty: no TLS
+    std::string tls_client_ca;              // file; empty: clients need no certificate
   } http;
 
   int64_t shutdown_timeout_ms = 30'000;  // shutdown_timeout

@@ -15,7 +15,10 @@ namespace {
 absl::StatusOr<std::unique_ptr<http::Server>> open_http(
     const Options& o, const std::function<void(http::Server&)>& add_routes) {
   if (o.http.listen.empty()) return nullptr;
-  http::ServerOptions options{.listen = o.http.listen, .hosts = o.http.hosts, .max_body = o.http.max_body};
+  http::ServerOptions options{.listen = o.http.listen,
+                              .hosts = o.http.hosts,
+                              .max_body = o.http.max_body,
+                              .tls = {o.http.tls_certificate, o.http.tls_key, o.http.tls_client_ca}};
   ASSIGN_OR_RETURN(options.token,
                    http::load_token("http.token_file", o.http.token_file, "DOPPEL_HTTP_TOKEN"));
   ASSIGN_OR_RETURN(std::unique_ptr<http::Server> server, http::Server::start(std::move(options), add_routes));

@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <memory>
+#include <optional>
 
 #include "base/status.h"
 
@@ -23,12 +25,14 @@ struct Address {
   std::string host, port, path;
   std::string socket;  // path of a unix socket
   std::string name;    // for the header Host
+  bool secure = false;
 };
 
 absl::StatusOr<Address> split(const std::string& url) {
-  constexpr std::string_view kScheme = "http://";
-  if (!url.starts_with(kScheme)) return invalid(url + ": an address must begin with http://");
   Address out;
+  out.secure = url.starts_with("https://");
+  const std::string_view kScheme = out.secure ? "https://" : "http://";
+  if (!url.starts_with(kScheme)) return invalid(url + ": an address must begin with http:// or https://");
   if (constexpr std::string_view kUnix = "unix:"; url.substr(kScheme.size()).starts_with(kUnix)) {
     const size_t begin = kScheme.size() + kUnix.size(), end = std::min(url.find(':', begin), url.size());
     out.socket = url.substr(begin, end - begin);
@@ -42,7 +46,7 @@ absl::StatusOr<Address> split(const std::string& url) {
   out.name = out.host;
   const size_t bracket = out.host.rfind(']'), colon = out.host.rfind(':');
   const bool has_port = colon != std::string::npos && (bracket == std::string::npos || bracket < colon);
-  out.port = has_port ? out.host.substr(colon + 1) : "80";
+  out.port = has_port ? out.host.substr(colon + 1) : out.secure ? "443" : "80";
   if (has_port) out.host.resize(colon);
   if (out.host.starts_with('[') && out.host.ends_with(']'))
     out.host = out.host.substr(1, out.host.size() - 2);
@@ -58,8 +62,36 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  bool open(const Address& at) {
-    if (!at.socket.empty()) return open_path(at.socket);
+  bool open(const Address& at, const std::shared_ptr<const Tls>& tls) {
+    if (!at.socket.empty() ? !open_path(at.socket) : !open_host(at)) return false;
+    stream_.emplace(tls, fd_, Stream::Side::client);
+    return true;
+  }
+
+  bool send(std::string_view text) {
+    while (!text.empty()) {
+      const ssize_t n = stream_->write(text);
+      if (n < 0 && errno == EAGAIN && wait(stream_->wants())) continue;
+      if (n <= 0) return false;
+      text.remove_prefix(static_cast<size_t>(n));
+    }
+    return true;
+  }
+
+  // Reads until the server closes the connection. False: an error, or the time is over.
+  bool read(std::string& out) {
+    std::array<char, 4096> buffer;
+    for (;;) {
+      const ssize_t n = stream_->read(buffer.data(), buffer.size());
+      if (n == 0) return true;
+      if (n < 0 && errno == EAGAIN && wait(stream_->wants())) continue;
+      if (n < 0) return false;
+      out.append(buffer.data(), static_cast<size_t>(n));
+    }
+  }
+
+ private:
+  bool open_host(const Address& at) {
     addrinfo wanted{};
     wanted.ai_socktype = SOCK_STREAM;
     addrinfo* found = nullptr;
@@ -75,29 +107,6 @@ class Connection {
     return connected;
   }
 
-  bool send(std::string_view text) {
-    while (!text.empty()) {
-      if (!wait(POLLOUT)) return false;
-      const ssize_t n = ::send(fd_, text.data(), text.size(), MSG_NOSIGNAL);
-      if (n <= 0) return false;
-      text.remove_prefix(static_cast<size_t>(n));
-    }
-    return true;
-  }
-
-  // Reads until the server closes the connection. False: an error, or the time is over.
-  bool read(std::string& out) {
-    std::array<char, 4096> buffer;
-    while (wait(POLLIN)) {
-      const ssize_t n = ::recv(fd_, buffer.data(), buffer.size(), 0);
-      if (n == 0) return true;
-      if (n < 0) return false;
-      out.append(buffer.data(), static_cast<size_t>(n));
-    }
-    return false;
-  }
-
- private:
   bool open_path(const std::string& path) {
     sockaddr_un to{};
     to.sun_family = AF_UNIX;
@@ -115,14 +124,20 @@ class Connection {
 
   Clock::time_point end_;
   int fd_ = -1;
+  std::optional<Stream> stream_;
 };
 
 }  // namespace
 
-absl::StatusOr<Answer> get(const std::string& url, std::chrono::milliseconds time) {
+absl::StatusOr<Answer> get(const std::string& url, std::chrono::milliseconds time, const TlsFiles& files) {
   ASSIGN_OR_RETURN(const Address at, split(url));
+  std::shared_ptr<const Tls> tls;
+  if (at.secure) {
+    ASSIGN_OR_RETURN(tls, Tls::of_client(files));
+    block_sigpipe();
+  }
   Connection connection(Clock::now() + time);
-  if (!connection.open(at)) return absl::UnavailableError(absl_sv(url + ": nobody answers there"));
+  if (!connection.open(at, tls)) return absl::UnavailableError(absl_sv(url + ": nobody answers there"));
   std::string text;
   if (!connection.send("GET " + at.path + " HTTP/1.1\r\nHost: " + at.name +
                        "\r\nConnection: close\r\n\r\n") ||

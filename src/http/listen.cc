@@ -4,6 +4,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -24,6 +25,7 @@ namespace {
 
 constexpr std::string_view kUnix = "unix:";
 constexpr int kBacklog = 1024;
+constexpr rlim_t kOtherFiles = 512;  // what the process may open besides connections
 
 bool is_digits(std::string_view text) {
   return !text.empty() && text.size() <= 5 && text.find_first_not_of("0123456789") == std::string_view::npos;
@@ -73,10 +75,12 @@ absl::StatusOr<Listening> listen_at_path(const std::string& listen, Place place)
 
 }  // namespace
 
-std::string Place::url() const {
-  if (!path.empty()) return "http://unix:" + path + ":";
+std::string Place::url(std::string_view scheme) const {
+  std::string out(scheme);
+  out += "://";
+  if (!path.empty()) return out + "unix:" + path + ":";
   const bool six = host.find(':') != std::string::npos;
-  return "http://" + (six ? "[" + host + "]" : host) + ":" + std::to_string(port);
+  return out + (six ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
 absl::StatusOr<Place> read_place(const std::string& listen) {
@@ -138,6 +142,30 @@ absl::StatusOr<Listening> listen_at(const std::string& listen) {
   place.host = host.data();
   place.port = std::atoi(port.data());
   return Listening{fd, std::move(place)};
+}
+
+std::string client_of(const sockaddr_storage& from) {
+  if (from.ss_family == AF_INET) {
+    const auto& in = reinterpret_cast<const sockaddr_in&>(from);
+    return {reinterpret_cast<const char*>(&in.sin_addr), sizeof in.sin_addr};
+  }
+  if (from.ss_family != AF_INET6) return "unix";
+  const in6_addr& address = reinterpret_cast<const sockaddr_in6&>(from).sin6_addr;
+  const auto* bytes = reinterpret_cast<const char*>(&address);
+  return IN6_IS_ADDR_V4MAPPED(&address) ? std::string(bytes + 12, 4) : std::string(bytes, 8);
+}
+
+size_t permit(int connections) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return static_cast<size_t>(connections);
+  const auto wanted = static_cast<rlim_t>(connections) + kOtherFiles;
+  if (limit.rlim_cur < wanted) {
+    const rlim_t before = limit.rlim_cur;
+    limit.rlim_cur = std::min(limit.rlim_max, wanted);
+    if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) limit.rlim_cur = before;
+  }
+  const rlim_t most = limit.rlim_cur < wanted ? limit.rlim_cur / 2 : static_cast<rlim_t>(connections);
+  return static_cast<size_t>(most);
 }
 
 std::optional<bool> may_be_called(std::string_view host, const std::vector<std::string>& names) {

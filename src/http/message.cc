@@ -59,6 +59,12 @@ Response error(int status, std::string_view message) {
   return out;
 }
 
+Response try_again(int status, std::string_view message, int seconds) {
+  Response out = error(status, message);
+  out.headers.emplace_back("Retry-After", std::to_string(seconds));
+  return out;
+}
+
 std::string_view reason(int status) {
   switch (status) {
     case 100:
@@ -151,6 +157,22 @@ void append_header(std::string& out, std::string_view name, std::string_view val
     for (const char c : part) out += c == '\r' || c == '\n' ? ' ' : c;
   }
   out += "\r\n";
+}
+
+std::string head_of(const Response& response, std::string_view server, bool keeps) {
+  std::string out = "HTTP/1.1 " + std::to_string(response.status) + " ";
+  out += reason(response.status);
+  out += "\r\n";
+  append_header(out, "Server", server);
+  append_header(out, "Connection", keeps ? "keep-alive" : "close");
+  append_header(out, "Cache-Control", "no-store");
+  append_header(out, "X-Content-Type-Options", "nosniff");
+  for (const auto& [name, value] : response.headers) append_header(out, name, value);
+  if (response.status != 204) {
+    append_header(out, "Content-Type", response.content_type);
+    append_header(out, "Content-Length", std::to_string(response.body.size()));
+  }
+  return out += "\r\n";
 }
 
 }  // namespace doppel::http

@@ -39,6 +39,8 @@ struct Response {
 Response page(int status, std::string html);
 // The form of every error: {"error":{"status":404,"message":"..."}}.
 Response error(int status, std::string_view message);
+// An error that may pass.
+Response try_again(int status, std::string_view message, int seconds = 1);
 // 401, for a request without the right token.
 Response token_needed(std::string_view message);
 
@@ -50,6 +52,9 @@ std::string_view reason(int status);  // such as "Not Found"
 // invalid.
 std::optional<std::string> url_decode(std::string_view text, bool plus_is_space);
 std::optional<std::vector<std::pair<std::string, std::string>>> parse_query(std::string_view query);
+
+// What comes before the body of a response.
+std::string head_of(const Response& response, std::string_view server, bool keeps);
 
 // Appends a line of a head. Line ends in the value become spaces, so that it cannot start another header.
 void append_header(std::string& out, std::string_view name, std::string_view value);

@@ -1,9 +1,9 @@
 #include "http/server.h"
 
 #include <netinet/in.h>
-#include <sys/resource.h>
+#include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -29,6 +29,7 @@
 #include "http/framing.h"
 #include "http/listen.h"
 #include "http/router.h"
+#include "http/tls.h"
 #include "http/unpack.h"
 
 namespace doppel::http {
@@ -47,45 +48,13 @@ constexpr milliseconds kStopTime{1000};
 constexpr milliseconds kPause{100};  // after the process had no file descriptor for a connection
 constexpr size_t kHeadPiece = 16 << 10, kBodyPiece = 64 << 10;
 constexpr int kAcceptedAtOnce = 64;
-constexpr size_t kReserved = 16;     // connections for probes, beyond the limit
-constexpr rlim_t kOtherFiles = 512;  // what the process may open besides connections
-
-Response later(int status, std::string_view message) {
-  Response out = error(status, message);
-  out.headers.emplace_back("Retry-After", "1");
-  return out;
-}
+constexpr size_t kReserved = 16;  // connections for probes, beyond the limit
 
 Response no_room(Budget::Full full) {
   return full == Budget::Full::share
-             ? later(429, "the bodies that this client is sending fill its share of the memory; try again")
-             : later(503, "the bodies that clients are sending fill the memory for them; try again");
-}
-
-// Whose share of the memory a connection uses: one address, of IPv6 one network.
-std::string client_of(const sockaddr_storage& from) {
-  if (from.ss_family == AF_INET) {
-    const auto& in = reinterpret_cast<const sockaddr_in&>(from);
-    return {reinterpret_cast<const char*>(&in.sin_addr), sizeof in.sin_addr};
-  }
-  if (from.ss_family != AF_INET6) return "unix";
-  const in6_addr& address = reinterpret_cast<const sockaddr_in6&>(from).sin6_addr;
-  const auto* bytes = reinterpret_cast<const char*>(&address);
-  return IN6_IS_ADDR_V4MAPPED(&address) ? std::string(bytes + 12, 4) : std::string(bytes, 8);
-}
-
-// Permits this process as many files as the connections need, and returns how many connections it may have.
-size_t permit(int connections) {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return static_cast<size_t>(connections);
-  const auto wanted = static_cast<rlim_t>(connections) + kOtherFiles;
-  if (limit.rlim_cur < wanted) {
-    const rlim_t before = limit.rlim_cur;
-    limit.rlim_cur = std::min(limit.rlim_max, wanted);
-    if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) limit.rlim_cur = before;
-  }
-  const rlim_t most = limit.rlim_cur < wanted ? limit.rlim_cur / 2 : static_cast<rlim_t>(connections);
-  return static_cast<size_t>(most);
+             ? try_again(429,
+                         "the bodies that this client is sending fill its share of the memory; try again")
+             : try_again(503, "the bodies that clients are sending fill the memory for them; try again");
 }
 
 }  // namespace
@@ -93,9 +62,10 @@ size_t permit(int connections) {
 struct Server::Impl {
   struct Connection;
 
-  explicit Impl(ServerOptions o, Listening l)
+  explicit Impl(ServerOptions o, Listening l, std::unique_ptr<ServedTls> t)
       : options(std::move(o)),
         listening(std::move(l)),
+        tls(std::move(t)),
         budget(std::max(options.bodies, options.max_body * 4)),
         most(permit(options.connections)),
         listener(io, listening.fd),
@@ -103,11 +73,15 @@ struct Server::Impl {
         probes(1) {}
   void begin() {
     accept();
-    thread = std::thread([this] { io.run(); });
+    thread = std::thread([this] {
+      block_sigpipe();
+      io.run();
+    });
   }
 
   const ServerOptions options;
   const Listening listening;
+  const std::unique_ptr<ServedTls> tls;  // null: without
   Router router;
   Budget budget;
   std::atomic<int> queued = 0;  // requests that a handler has not begun
@@ -140,6 +114,7 @@ struct Server::Impl::Connection : std::enable_shared_from_this<Connection> {
         timer(s.io),
         client(std::move(client_address)),
         reserved(for_probes),
+        stream(s.tls == nullptr ? nullptr : s.tls->now(), fd, Stream::Side::server),
         framing(static_cast<size_t>(s.options.max_header)) {}
 
   enum class Phase { idle, head, body, handling, writing, draining, closed };
@@ -150,6 +125,7 @@ struct Server::Impl::Connection : std::enable_shared_from_this<Connection> {
   uint64_t armed = 0;  // counts the times that the timer was set
   const std::string client;
   const bool reserved;
+  Stream stream;
   Framing framing;
   Phase phase = Phase::idle;
   std::list<Connection*>::iterator place;  // in `waiting`, in idle and head
@@ -189,15 +165,22 @@ struct Server::Impl::Connection : std::enable_shared_from_this<Connection> {
   }
 
   void wait_to_read() {
-    socket.async_wait(stream_descriptor::wait_read, [self = shared_from_this()](const Code& failed) {
+    const auto ready = [self = shared_from_this()](const Code& failed) {
       if (!failed) self->readable();
-    });
+    };
+    if (stream.has_more()) return asio::post(server.io, [ready] { ready({}); });
+    wait(ready);
+  }
+  template <typename Then>
+  void wait(Then then) {
+    const bool out = stream.wants() == POLLOUT;
+    socket.async_wait(out ? stream_descriptor::wait_write : stream_descriptor::wait_read, std::move(then));
   }
 
   void readable() {
     if (phase == Phase::closed || phase == Phase::writing) return;
     const size_t size = phase == Phase::idle || phase == Phase::head ? kHeadPiece : kBodyPiece;
-    const ssize_t n = ::recv(socket.native_handle(), server.arrived.data(), size, 0);
+    const ssize_t n = stream.read(server.arrived.data(), size);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return wait_to_read();
     if (phase == Phase::draining) {
       drained += n > 0 ? static_cast<uint64_t>(n) : kDrainedBytes;
@@ -257,7 +240,7 @@ struct Server::Impl::Connection : std::enable_shared_from_this<Connection> {
     set_timer(server.options.time_out);
     if (head.length) (coding.empty() ? body : packed).reserve(*head.length);
     constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
-    if (head.continues) ::send(socket.native_handle(), kContinue.data(), kContinue.size(), MSG_NOSIGNAL);
+    if (head.continues) stream.write(kContinue);  // it fits in the empty buffer of the socket
   }
 
   std::optional<Response> look_at_head() {
@@ -291,7 +274,7 @@ struct Server::Impl::Connection : std::enable_shared_from_this<Connection> {
     }
     route = std::move(match.route);
     if (reserved && route->access != Access::probe)
-      return later(503, "this server has all the connections that it may have; try again");
+      return try_again(503, "this server has all the connections that it may have; try again");
     request = {.method = is_head ? "GET" : std::string_view(head.method),
                .path = path,
                .params = std::move(match.params),
@@ -338,7 +321,7 @@ struct Server::Impl::Connection : std::enable_shared_from_this<Connection> {
     const bool probe = route->access == Access::probe;
     if (!probe && server.queued.fetch_add(1) >= server.options.waiting) {
       server.queued.fetch_sub(1);
-      return refuse(later(503, "too many requests wait; try again"));
+      return refuse(try_again(503, "too many requests wait; try again"));
     }
     asio::post(probe ? server.probes : server.handlers, [self = shared_from_this(), probe]() mutable {
       if (!probe) self->server.queued.fetch_sub(1);
@@ -414,19 +397,7 @@ struct Server::Impl::Connection : std::enable_shared_from_this<Connection> {
     for (std::string* text : {&packed, &body}) std::string().swap(*text);
     held.release();
     keeps = keeps && !closes && !server.stopping;
-    head_out = "HTTP/1.1 " + std::to_string(response.status) + " ";
-    head_out += reason(response.status);
-    head_out += "\r\n";
-    append_header(head_out, "Server", server.options.server);
-    append_header(head_out, "Connection", keeps ? "keep-alive" : "close");
-    append_header(head_out, "Cache-Control", "no-store");
-    append_header(head_out, "X-Content-Type-Options", "nosniff");
-    for (const auto& [name, value] : response.headers) append_header(head_out, name, value);
-    if (response.status != 204) {
-      append_header(head_out, "Content-Type", response.content_type);
-      append_header(head_out, "Content-Length", std::to_string(response.body.size()));
-    }
-    head_out += "\r\n";
+    head_out = head_of(response, server.options.server, keeps);
     if (is_head || response.status == 204) response.body.clear();
     written = 0;
     phase = Phase::writing;
@@ -436,23 +407,13 @@ struct Server::Impl::Connection : std::enable_shared_from_this<Connection> {
 
   void write() {
     while (written < head_out.size() + response.body.size()) {
-      std::array<iovec, 2> parts{
-          {{head_out.data(), head_out.size()}, {response.body.data(), response.body.size()}}};
-      size_t before = written;
-      for (iovec& part : parts) {
-        const size_t skipped = std::min(before, part.iov_len);
-        part.iov_base = static_cast<char*>(part.iov_base) + skipped;
-        part.iov_len -= skipped;
-        before -= skipped;
-      }
-      msghdr message{};
-      message.msg_iov = parts.data();
-      message.msg_iovlen = parts.size();
-      const ssize_t n = ::sendmsg(socket.native_handle(), &message, MSG_NOSIGNAL);
-      if (n >= 0) {
+      const size_t of_head = std::min(written, head_out.size());
+      const ssize_t n = stream.write(std::string_view(head_out).substr(of_head),
+                                     std::string_view(response.body).substr(written - of_head));
+      if (n > 0) {
         written += static_cast<size_t>(n);
       } else if (errno == EAGAIN) {
-        socket.async_wait(stream_descriptor::wait_write, [self = shared_from_this()](const Code& failed) {
+        wait([self = shared_from_this()](const Code& failed) {
           if (!failed && self->phase == Phase::writing) self->write();
         });
         return;
@@ -469,6 +430,7 @@ struct Server::Impl::Connection : std::enable_shared_from_this<Connection> {
     is_head = false;
     if (closes) {
       // The client may still send what nobody reads. It must see the response before the connection breaks.
+      stream.end();
       ::shutdown(socket.native_handle(), SHUT_WR);
       phase = Phase::draining;
       set_timer(server.stopping ? kStopTime : kDrainTime);
@@ -503,6 +465,7 @@ struct Server::Impl::Connection : std::enable_shared_from_this<Connection> {
     phase = Phase::closed;
     ++armed;
     timer.cancel();
+    stream.end();
     Code ignored;
     ignored = socket.close(ignored);
     held.release();
@@ -541,6 +504,8 @@ void Server::Impl::admit(int fd, const sockaddr_storage& from) {
     ::close(fd);
     return;
   }
+  constexpr int kYes = 1;  // what TLS says to begin with must not wait for acknowledgements
+  if (tls != nullptr) ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &kYes, sizeof kYes);
   const auto connection = std::make_shared<Connection>(*this, fd, client_of(from), reserved);
   connections.insert(connection);
   connection->begin();
@@ -574,15 +539,22 @@ Server::~Server() { stop(); }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::start(ServerOptions options,
                                                       const std::function<void(Server&)>& add_routes) {
+  std::unique_ptr<ServedTls> tls;
+  if (!options.tls.certificate.empty()) {
+    ASSIGN_OR_RETURN(tls, ServedTls::open(options.tls));
+  }
   ASSIGN_OR_RETURN(Listening listening, listen_at(options.listen));
-  std::unique_ptr<Server> out(new Server(std::make_unique<Impl>(std::move(options), std::move(listening))));
+  std::unique_ptr<Server> out(
+      new Server(std::make_unique<Impl>(std::move(options), std::move(listening), std::move(tls))));
   if (add_routes) add_routes(*out);
   out->impl_->begin();
   return out;
 }
 
 int Server::port() const { return impl_->listening.place.port; }
-std::string Server::url() const { return impl_->listening.place.url(); }
+std::string Server::url() const {
+  return impl_->listening.place.url(impl_->tls == nullptr ? "http" : "https");
+}
 
 void Server::route(std::string method, std::string_view pattern, Handler handler, Access access) {
   impl_->router.add(std::move(method), pattern, std::move(handler), access);

@@ -5,7 +5,8 @@
 // run on a small pool of others, several in parallel. Connections stay open for more requests, which may be
 // sent before their answers. A request that two servers could read differently is refused (framing.h). An
 // unknown path gets 404, a wrong method 405 with Allow, and a body that is too large 413; every error is JSON
-// (message.h). Bodies may be packed with gzip or zstd.
+// (message.h). Bodies may be packed with gzip or zstd. With a certificate it speaks TLS alone; a client that
+// is slow to shake hands is one that is slow to send its head.
 
 #include <chrono>
 #include <cstdint>
@@ -17,6 +18,7 @@
 
 #include "absl/status/statusor.h"
 #include "http/router.h"
+#include "http/tls.h"
 
 namespace doppel::http {
 
@@ -37,6 +39,7 @@ struct ServerOptions {
   std::chrono::milliseconds time_out{5000};
   std::chrono::milliseconds idle{60'000};  // how long a connection waits for its next request
   std::string server = "doppel";           // value of the header Server
+  TlsFiles tls;                            // see ServedTls; without a certificate: plain HTTP
 };
 
 class Server {

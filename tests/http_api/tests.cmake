@@ -7,3 +7,5 @@ set_tests_properties(http/openapi PROPERTIES LABELS http TIMEOUT 900)
 add_test(NAME http/bad_input
   COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/bad_input_test.py --binary $<TARGET_FILE:doppel_cli>)
 set_tests_properties(http/bad_input PROPERTIES LABELS "http;slow" TIMEOUT 300 RUN_SERIAL ON)
+add_test(NAME http/tls COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/tls_test.py --binary $<TARGET_FILE:doppel_cli>)
+set_tests_properties(http/tls PROPERTIES TIMEOUT 300)
