@@ -24,8 +24,8 @@ class KeptColumns;
 
 // Which files are read, how, and within which limits. All readers of files use these options.
 struct FilesSourceOptions {
-  // Files, URLs, pipes, "-" for stdin, and directories. Directories are walked recursively, in byte order of the
-  // paths; hidden entries are skipped. Links are followed, except to a directory that contains them.
+  // Files, URLs, pipes, "-" for stdin, and directories. Directories are walked recursively, in byte order of
+  // the paths; hidden entries are skipped. Links are followed, except to a directory that contains them.
   std::vector<std::string> paths;
   std::shared_ptr<RemoteFiles> remote;  // null: URLs are refused
   // Whatever the layout, a file that begins as a Parquet or Arrow file is rows. Where lines are expected,
