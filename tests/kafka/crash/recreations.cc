@@ -1,6 +1,7 @@
 // One index whose input topic is deleted and created again, and whose offsets are moved, while the daemon
-// runs, stands still, is stopped or is killed. Every record of every topic of that name must be judged as
-// many times as the index log says, and none may be confused with a record of another topic.
+// runs, stands still, is stopped or is killed. Some producers use transactions and abort them. Every record
+// of every topic of that name must be judged as many times as the index log says, and none may be confused
+// with a record of another topic.
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -21,6 +22,7 @@ namespace {
 
 constexpr std::chrono::seconds kPatience(90);
 constexpr int64_t kHourMs = 3'600'000;
+constexpr int kTransactionMs = 60'000;
 
 class RecreationRound {
  public:
@@ -30,7 +32,10 @@ class RecreationRound {
         number_(number),
         random_(plan.seed * 1'000'003 + static_cast<uint64_t>(number)),
         setup_(plan.bootstrap, {{"kafka.metadata_interval", below(2) == 0 ? "200ms" : "2s"}}, kPartitions),
-        client_(plan.bootstrap) {}
+        client_(plan.bootstrap),
+        transactional_(plan.bootstrap, {{"transactional.id", fmt::format("{}-producer", setup_.input())}}) {
+    check(rd_kafka_init_transactions(transactional_.handle(), kTransactionMs));
+  }
 
   void run() {
     begin_topic(50 + below(250));
@@ -66,18 +71,44 @@ class RecreationRound {
   // Produces other documents than before, some of them copies of each other.
   void begin_topic(size_t documents) {
     const auto n = static_cast<int64_t>(topics_.size());
-    topics_.push_back(make_workload({.seed = random_(),
-                                     .documents = 1'000,
-                                     .topics = setup_.inputs(),
-                                     .partitions = kPartitions,
-                                     .first_ms = 1'700'000'000'000 + n * 1000 * kHourMs}));
+    topics_.push_back(
+        make_workload({.seed = random_(),
+                       .documents = 1'000,
+                       .topics = setup_.inputs(),
+                       .partitions = kPartitions,
+                       // Some topics are loaded again by event time.
+                       .first_ms = 1'700'000'000'000 + (below(2) == 0 ? n : 0) * 1000 * kHourMs}));
     produced_ = 0;
     produce_next(documents);
   }
   void produce_next(size_t count) {
     const size_t end = std::min(produced_ + count, topics_.back().size());
-    produce(client_, topics_.back(), produced_, end);
+    const size_t how = below(4);
+    if (how == 0) abort_some();
+    if (how <= 1) {
+      begin_transaction();
+      produce(transactional_, topics_.back(), produced_, end);
+      check(rd_kafka_commit_transaction(transactional_.handle(), kTransactionMs));
+    } else {
+      produce(client_, topics_.back(), produced_, end);
+    }
     produced_ = end;
+  }
+  // Records that nobody may judge, and a marker behind them, at the end of each partition.
+  void abort_some() {
+    begin_transaction();
+    for (int32_t partition = 0; partition < kPartitions; ++partition) {
+      transactional_.produce(setup_.input(), Message{.value = R"({"text": "nobody may see this text"})",
+                                                     .partition = partition});
+    }
+    check(rd_kafka_abort_transaction(transactional_.handle(), kTransactionMs));
+  }
+  void begin_transaction() { check(rd_kafka_begin_transaction(transactional_.handle())); }
+  static void check(rd_kafka_error_t* error) {
+    if (error == nullptr) return;
+    const std::string text = rd_kafka_error_string(error);
+    rd_kafka_error_destroy(error);
+    throw KafkaError("a transaction of the producer: " + text);
   }
 
   // The topic's name in events and in the index log.
@@ -210,7 +241,7 @@ class RecreationRound {
   int number_;
   std::mt19937_64 random_;
   IndexSetup setup_;
-  Client client_;
+  Client client_, transactional_;
   std::vector<std::vector<Message>> topics_;  // the records produced to each topic of the name
   size_t produced_ = 0;                       // of the last one
   std::unique_ptr<Daemon> daemon_;
