@@ -29,14 +29,14 @@ import numpy as np
 
 from ._choice import DUPLICATE, UNSCORED, Chooser, Keep, Mask, Numbers, choose, packed, verdicts_of
 from ._clusters import how, write_clusters
+from ._columns import check_columns, column_of
 from ._index import Index
 from ._job import File, Job, check_outside, relative_files
 from ._places import Place, Remote, Where, each, exists, for_reader, local_path, put_in_place, writing
 from ._progress import Progress, bar
 from ._settings import JobSettings, pairs
 from ._sources import stage, staged_table, table_identity
-from ._parquet import columns_of, given_rows, on_this_machine, parquet_batches
-from ._tables import check_columns
+from ._parquet import given_rows, on_this_machine, parquet_batches, schema_of
 
 if TYPE_CHECKING:
     import pyarrow
@@ -105,7 +105,7 @@ def _judge(job: Job, index: Index, files: list[File], text: str, id: str | None,
     for number, row, batch, verdicts in given_rows(index, sources, stand_ins, text, id, columns, _BATCH_ROWS, True):
         mine = known[files[number].name]
         if chooser.column is not None:
-            _put(_values(job, mine), row, chooser.values(batch.column(chooser.column)))
+            _put(_values(job, mine), row, chooser.values(column_of(batch, chooser.column)))
         _put(_how(job, mine), row, how(verdicts))
         _put(_rows(job, mine), row, packed(verdicts._columns.seq, verdicts._columns.verdict))
         report(len(batch))
@@ -181,7 +181,7 @@ def clean(
                    .parquet, .parq and .pq, also in linked folders, but no names that begin with _ or . Paths may be URLs:
                    "s3://bucket/crawl", "gs://...", "hf://datasets/...", "https://...", all that fsspec knows
     dst            the output folder, which may be a URL, too: empty, or the output of the same job
-    text, id       the columns; without `id`, a row's id is its place
+    text, id       the columns, or fields inside of them: "doc.text"; without `id`, a row's id is its place
     keep           which row of a cluster stays: "first", "longest", "shortest", or the one with the largest or smallest
                    value: ("score", "desc"), ("date", "asc"); of equal rows, the first
     keep_unscored  whether rows without text stay
@@ -229,8 +229,8 @@ def clean(
     files = [] if staged else relative_files(src, reading)
     check_outside(files, out, "dst")
     needed = [text, *([id] if id is not None else []), *([chooser.column] if chooser.column is not None else [])]
-    for columns in each(columns_of, [file.source for file in files]):
-        check_columns(dict.fromkeys(columns), needed)
+    for file, schema in zip(files, each(schema_of, [file.source for file in files])):
+        check_columns(schema, needed, str(file.source))
     job = Job(out, asked, restart, state)
     if staged:
         files = _staged(job, src, text, id)
@@ -284,7 +284,7 @@ def _staged(job: Job, src: Any, text: str, id: str | None) -> list[File]:
     if job.state.get("done"):
         return []
     files = [File(name, os.path.basename(name)) for name in stage(src, folder)]
-    check_columns(dict.fromkeys(columns_of(files[0].source)), [text, *([id] if id is not None else [])])
+    check_columns(schema_of(files[0].source), [text, *([id] if id is not None else [])])
     return files
 
 

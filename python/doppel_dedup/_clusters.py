@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._choice import DUPLICATE, NUMBER, Mask, Numbers, verdicts_of
+from ._columns import column_of, plain
 from ._job import File
 from ._places import Place, for_reader, put_in_place, writing
 from ._verdicts import KINDS
@@ -33,8 +34,10 @@ def write_clusters(path: Place, files: Sequence[File], rows: Sequence[Numbers], 
     import pyarrow.parquet as parquet
 
     def ids_of(number: int, at: np.ndarray[Any, np.dtype[np.int64]]) -> pyarrow.ChunkedArray:
-        column = parquet.read_table(for_reader(files[number].source), columns=[id])[id]
-        return column.take(pa.array(at)).cast(pa.string())
+        assert id is not None
+        with parquet.ParquetFile(for_reader(files[number].source)) as file:
+            table = file.read(columns=[id])
+        return plain(column_of(table, id)).take(pa.array(at)).cast(pa.string())
 
     there = [verdicts_of(part) <= DUPLICATE for part in rows]
     gone = [np.flatnonzero(inside & ~mask) for inside, mask in zip(there, masks)]

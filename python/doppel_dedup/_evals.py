@@ -16,7 +16,7 @@ from typing import Any
 
 from . import _core
 from ._job import File, Job, check_outside, relative_files, write_whole
-from ._parquet import columns_of, parquet_batches
+from ._parquet import parquet_batches, schema_of
 from ._places import Place, Remote, Where, base_name, exists, for_reader, is_folder, is_parquet, put_in_place, temporary, writing
 from ._progress import Progress, reporter
 from ._settings import pairs
@@ -109,7 +109,7 @@ def decontaminate(
     src       the corpus: files or folders of JSON lines, Parquet, Arrow, WARC or text; a list of dicts; or a table as for
               clean() (which needs pyarrow)
     evals     the items: the same, with a question and an answer each
-    text, id  the fields or columns of a document; of several the first that is there
+    text, id  the fields or columns of a document; of several the first that is there. "doc.text" is a field inside of another
     question, answer
               the fields of an item; of several the first that is there. None: question, query, prompt, problem,
               instruction, input, text; answer, solution, target, output, completion, response
@@ -130,7 +130,8 @@ def decontaminate(
         raise ValueError(f"changed: {changed}; it is a share of an item's words, from 0 to 0.5")
 
     def names(given: str | Sequence[str] | None) -> list[str]:
-        return [] if given is None else [given] if isinstance(given, str) else list(given)
+        several = [] if given is None else [given] if isinstance(given, str) else list(given)
+        return [each for name in several for each in ([name, "/" + name.replace(".", "/")] if "." in name else [name])]
 
     sets = pairs({"input.text": names(text), "input.id": names(id), "threads": threads})
     rules = (names(question), names(answer), changed)
@@ -290,8 +291,8 @@ def _streamed(source: Place, items: list[str], rules: Any, sets: Any, report: An
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
-    named = [name.split(".")[0] for key, value in sets if key.startswith("input.") for name in value.split(", ")]
-    wanted = [name for name in columns_of(source) if name in ("url", *named)]
+    named = [name for key, value in sets if key.startswith("input.") for name in value.split(", ")]
+    wanted = [name for name in schema_of(source).names if name == "url" or any(f"{one}/".startswith((f"{name}/", f"/{name}/")) for one in named)]
     parts, first_row = [], 0
     with tempfile.TemporaryDirectory(prefix="doppel-") as folder:
         path = os.path.join(folder, "rows.parquet")

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack, overload
 
 from . import _core
-from ._columns import plain
+from ._columns import check_columns, plain
 from ._index import Index
 from ._progress import Progress, reporter
 from ._settings import IndexSettings, SigningSettings, hash_key_text, pairs
 from ._parquet import parquet_batches, parquet_files
-from ._tables import Order, check_columns, named_columns, order_of, row_order
+from ._tables import Order, named_columns, order_of, row_order
 
 if TYPE_CHECKING:
     import pyarrow

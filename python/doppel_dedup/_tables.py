@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, overload
 
 import numpy as np
 
 from ._choice import UNSCORED, Chooser, Keep, choose, packed
-from ._columns import plain
+from ._columns import check_columns, column_of, names_of, plain
 from ._index import Index
 from ._progress import Progress, reporter
 from ._settings import IndexSettings
@@ -17,25 +16,6 @@ from ._verdicts import Verdicts
 
 if TYPE_CHECKING:
     import pyarrow
-
-
-def _names(table: Any) -> list[str]:
-    if hasattr(table, "column_names"):
-        return list(table.column_names)  # pyarrow, datasets
-    if hasattr(table, "columns"):
-        return [str(name) for name in table.columns]  # pandas, polars
-    return [str(name) for name in table]  # a dict
-
-
-def check_columns(table: Any, wanted: Iterable[str]) -> None:
-    names = _names(table)
-    for name in wanted:
-        if not names:
-            raise KeyError(f"no column {name!r}: the table has no columns")
-        if name not in names:
-            near = difflib.get_close_matches(name, names, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise KeyError(f"no column {name!r} among {', '.join(map(repr, names))}{hint}")
 
 
 def _check_dict(table: dict[Any, Any]) -> None:
@@ -217,7 +197,7 @@ def deduplicate(
 
     table          a pyarrow Table, a pandas or polars DataFrame, a dict of lists, a Dataset of Hugging Face, or
                    anything with __arrow_c_stream__, such as a relation of duckdb (it needs pyarrow, and gives a Table)
-    text, id       the columns; without `id`, a row's id is its number
+    text, id       the columns, or fields inside of them: "doc.text"; without `id`, a row's id is its number
     order_by       one or more columns that say what is earlier ("date", "score desc"). Without it, the order of the
                    rows
     keep           which row of a cluster stays: "first", "longest", "shortest", or the one with the largest or smallest
@@ -237,19 +217,19 @@ def deduplicate(
     {'text': ['A B C D E F'], 'year': [2020]}
     """
     columns = named_columns(table)
-    by = order_of(order_by, _names(columns))
+    by = order_of(order_by, names_of(columns))
     chooser = Chooser(keep, text)
     needed = [text, id, chooser.column, *(name for name, _ in by)]
     check_columns(columns, [name for name in needed if name is not None])
     order = row_order(columns, by) if by else None
-    texts = plain(_take(columns[text], order))
-    ids = plain(_take(columns[id], order)) if id is not None else None
+    texts = plain(_take(column_of(columns, text), order))
+    ids = plain(_take(column_of(columns, id), order)) if id is not None else None
     with Index(**settings) as index:
         with reporter(progress, texts) as report:
             verdicts = Verdicts(index._core.add_table(texts, ids, report))
     mask = verdicts.is_unique
     if chooser.column is not None:
-        values = chooser.values(_arrow(plain(_take(columns[chooser.column], order))))
+        values = chooser.values(_arrow(plain(_take(column_of(columns, chooser.column), order))))
         mask = choose([packed(verdicts._columns.seq, verdicts._columns.verdict)], [values])[0]
     if keep_unscored:
         mask = mask | (verdicts._columns.verdict == UNSCORED)

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from ._choice import UNIQUE, UNSCORED, Chooser, Keep, Numbers, choose, packed, verdicts_of
+from ._columns import check_columns
 from ._index import Index
 from ._settings import ClusterSettings, IndexSettings, SigningSettings
 from ._signed import RECORD, columns_to_keep, sign_records
-from ._tables import Order, check_columns, order_of
+from ._tables import Order, order_of
 
 if TYPE_CHECKING:
     import pyarrow
