@@ -31,6 +31,7 @@ from ._choice import DUPLICATE, UNSCORED, Chooser, Keep, Mask, Numbers, choose, 
 from ._clusters import how, write_clusters
 from ._columns import check_columns, column_of
 from ._index import Index
+from ._inputs import is_paths, paths_or_table
 from ._job import File, Job, check_outside, relative_files
 from ._places import Place, Remote, Where, each, exists, for_reader, local_path, put_in_place, writing
 from ._progress import Progress, bar
@@ -58,12 +59,6 @@ class Cleaned:
 
     def __repr__(self) -> str:
         return f"<Cleaned: {self.kept:,} of {self.rows:,} rows kept, in {len(self.files):,} files>"
-
-
-def _is_files(src: Any) -> bool:
-    return isinstance(src, (str, os.PathLike)) or (
-        isinstance(src, (list, tuple)) and bool(src) and all(isinstance(item, (str, os.PathLike)) for item in src)
-    )
 
 
 def _rows(job: Job, number: int) -> str:
@@ -174,10 +169,11 @@ def clean(
 ) -> Cleaned:
     """Writes a corpus without its copies: the same files, columns and order, without the rows that go. Needs pyarrow.
 
-    src            Parquet files, folders of them, patterns ("crawl/*/part-*.parquet"), or one of these; or a Hugging
-                   Face Dataset, a pyarrow Dataset or Table, a polars DataFrame or LazyFrame, a duckdb relation, or
-                   anything with __arrow_c_stream__. (These are first copied, because their order may differ the next
-                   time, and are written as part-00000.parquet and so on.) Of a folder all that Arrow's data sets read:
+    src            Parquet files, folders of them, patterns ("crawl/*/part-*.parquet"), one of these, or a generator of
+                   them; or a table: a Dataset or IterableDataset of Hugging Face, a Dataset or Table of pyarrow, a
+                   DataFrame or LazyFrame of polars, a Series, a list of dicts, an open Parquet file, a relation of
+                   duckdb, or anything with __arrow_c_stream__. (Tables are first copied, because their order may differ
+                   the next time, and are written as part-00000.parquet and so on.) Of a folder all that Arrow's data sets read:
                    .parquet, .parq and .pq, also in linked folders, but no names that begin with _ or . Paths may be URLs:
                    "s3://bucket/crawl", "gs://...", "hf://datasets/...", "https://...", all that fsspec knows
     dst            the output folder, which may be a URL, too: empty, or the output of the same job
@@ -225,7 +221,8 @@ def clean(
         "path": None if path is None else os.path.abspath(path),
         "settings": [list(pair) for pair in pairs({k: v for k, v in settings.items() if k not in ("hash_key", "repeated_ids", "config")})],
     }
-    staged = not _is_files(src)
+    src = paths_or_table(src, text)
+    staged = not is_paths(src)
     files = [] if staged else relative_files(src, reading)
     check_outside(files, out, "dst")
     needed = [text, *([id] if id is not None else []), *([chooser.column] if chooser.column is not None else [])]

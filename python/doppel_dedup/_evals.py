@@ -15,9 +15,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from . import _core
+from ._inputs import is_paths, paths_or_table
 from ._job import File, Job, check_outside, relative_files, write_whole
 from ._parquet import parquet_batches, schema_of
-from ._places import Place, Remote, Where, base_name, exists, for_reader, is_folder, is_parquet, put_in_place, temporary, writing
+from ._places import Place, Remote, Where, base_name, each_place, exists, for_reader, is_folder, is_parquet, put_in_place, temporary, writing
 from ._progress import Progress, reporter
 from ._settings import pairs
 from ._sources import stage
@@ -46,16 +47,6 @@ class Decontaminated:
         return f"<Decontaminated: {self.contaminated:,} of {self.documents:,} documents have items in them, {found:,} of {len(self.items):,} items>"
 
 
-def _is_paths(given: Any) -> bool:
-    return isinstance(given, (str, os.PathLike)) or (
-        isinstance(given, (list, tuple)) and bool(given) and all(isinstance(one, (str, os.PathLike)) for one in given)
-    )
-
-
-def _places(given: Any, where: Where) -> list[Place]:
-    return [where.place(one) for one in ([given] if isinstance(given, (str, os.PathLike)) else given)]
-
-
 def _copy(places: list[Place], folder: str) -> list[str]:
     """Local files as they are, and copies of remote ones. Items of evaluations are few."""
     out: list[str] = []
@@ -76,8 +67,8 @@ def _copy(places: list[Place], folder: str) -> list[str]:
 def _files(given: Any, name: str, where: Where) -> Iterator[list[str]]:
     """Paths as they are; a table, a list of rows or remote files as files that go away."""
     with tempfile.TemporaryDirectory(prefix="doppel-") as folder:
-        if _is_paths(given):
-            yield _copy(_places(given, where), folder)
+        if is_paths(given):
+            yield _copy([place for place, _ in each_place(given, where)], folder)
         elif isinstance(given, (list, tuple)) and all(isinstance(row, dict) for row in given):
             path = os.path.join(folder, f"{name}.jsonl")
             with open(path, "w", encoding="utf-8") as file:
@@ -133,6 +124,7 @@ def decontaminate(
         several = [] if given is None else [given] if isinstance(given, str) else list(given)
         return [each for name in several for each in ([name, "/" + name.replace(".", "/")] if "." in name else [name])]
 
+    src, evals = paths_or_table(src, names(text)[0] if text else "text"), paths_or_table(evals, "question")
     sets = pairs({"input.text": names(text), "input.id": names(id), "threads": threads})
     rules = (names(question), names(answer), changed)
     reading, keeping = Where.of_both(storage_options, filesystem)
@@ -150,7 +142,7 @@ def decontaminate(
             raise ValueError("restart: only a job that writes a folder of Parquet files can be begun again")
         if isinstance(to, Remote):
             raise ValueError(f"keep: {to}: only a folder of Parquet files can be written there, from a `src` of Parquet files")
-        remote = [place for place in _places(src, reading) if isinstance(place, Remote)] if _is_paths(src) else []
+        remote = [place for place, _ in each_place(src, reading) if isinstance(place, Remote)] if is_paths(src) else []
         if remote and to is not None:
             raise ValueError(f"keep: {to}: of a remote corpus a folder is written; name one")
         if remote:
@@ -161,7 +153,7 @@ def decontaminate(
                     parts.append(_streamed(file.source, items, rules, sets, _from(report, before)))
                 said = _all_of(parts)
         else:
-            with _files(src, "src", reading) as paths, reporter(progress, [] if _is_paths(src) else src) as report:
+            with _files(src, "src", reading) as paths, reporter(progress, [] if is_paths(src) else src) as report:
                 said = _core.decontaminate(items, paths, *rules, "" if to is None else to, sets, report)
     return _result(said, [json.loads(line) for line in said["lines"].splitlines()], names(text))
 
@@ -195,7 +187,7 @@ _COUNTS = ("documents", "texts", "contaminated", "rejected")
 
 def _files_for_a_folder(src: Any, keep: Place, where: Where) -> list[File]:
     """The Parquet files of `src`, if `keep` is a folder for them; otherwise none."""
-    if not _is_paths(src) or (not is_folder(keep) and os.path.splitext(base_name(keep))[1]):
+    if not is_paths(src) or (not is_folder(keep) and os.path.splitext(base_name(keep))[1]):
         return []
     try:
         files = relative_files(src, where)

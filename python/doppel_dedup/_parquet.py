@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 import numpy as np
 
 from ._index import Index
-from ._places import Place, Remote, Where, each, for_reader, identity, is_folder, no_files, parquet_below
+from ._places import Place, Remote, Where, each, for_reader, identity, parquet_files
 from ._settings import IndexSettings
 from ._columns import check_columns, column_of, plain
 from ._verdicts import Verdicts
@@ -25,16 +25,6 @@ if TYPE_CHECKING:
 
 _BATCH_BYTES = 64 << 20  # that the rows of a batch take, about
 _DICTIONARY_BYTES = 4 << 20  # that a writer puts into a dictionary at most; Arrow's limit is 1 MB
-
-
-def parquet_files(paths: Any, where: Where = Where()) -> list[Place]:
-    out: list[Place] = []
-    for path in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
-        place = where.place(path)
-        out += [file for file, _ in parquet_below(place)] if is_folder(place) else [place]
-    if not out:
-        raise no_files(paths)
-    return out
 
 
 def schema_of(name: Place) -> pyarrow.Schema:
@@ -277,8 +267,9 @@ def scan_parquet(
 ) -> Iterator[tuple[pyarrow.RecordBatch, Verdicts]]:
     """Yields the batches of Parquet files with the verdicts of their rows, in the order of the files. Needs pyarrow.
 
-    paths     files, or directories whose Parquet files (.parquet, .parq, .pq) are read in the order of their names, without those
-              whose names, or whose folders' names, begin with _ or .; also URLs: "s3://bucket/crawl", "hf://...", "https://..."
+    paths     files, patterns ("crawl/part-*.parquet"), or directories whose Parquet files (.parquet, .parq, .pq) are read in
+              the order of their names, without those whose names, or whose folders' names, begin with _ or .; also URLs:
+              "s3://bucket/crawl", "hf://...", "https://..."
     text, id  the columns, or fields inside of them: "doc.text"; without `id`, a row's id is its place: "crawl/0.parquet/17"
     columns   the columns of a batch, which always include text and id; None: all columns
     index     an index to add to; without it, one is made with `settings` and ends with the last batch
@@ -309,7 +300,7 @@ def scan_parquet(
         raise ImportError("scan_parquet() reads with pyarrow, which is not installed: pip install pyarrow") from None
     needed = [text] if id is None else [text, id]
     chosen = None if columns is None else list(dict.fromkeys([*needed, *columns]))
-    files = parquet_files(paths, Where(storage_options, filesystem))
+    files = [file for file, _ in parquet_files(paths, Where(storage_options, filesystem))]
     own = None
     if index is None:
         index = own = Index(**settings)

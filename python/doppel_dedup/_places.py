@@ -63,10 +63,6 @@ def is_hidden(name: str) -> bool:
     return name.startswith(("_", "."))
 
 
-def no_files(paths: Any) -> FileNotFoundError:
-    return FileNotFoundError(f"{paths}: no Parquet files there: names that end in {', '.join(_ENDINGS)} and do not begin with _ or .")
-
-
 def is_parquet(place: Place) -> bool:
     return base_name(place).lower().endswith(_ENDINGS)
 
@@ -128,6 +124,34 @@ def fitting(pattern: Place) -> list[Place]:
     else:
         found = [*sorted(glob.glob(pattern, recursive=True))]
     return [place for place in found if not is_hidden(base_name(place))]
+
+
+def each_place(paths: Any, where: Where) -> Iterator[tuple[Place, bool]]:
+    """Files and folders, and what fits patterns: its folders, or its files if there are any. Each with whether it fits one."""
+    if hasattr(paths, "read"):
+        raise TypeError(f"a {type(paths).__name__} is an open file; give its path, or give it to clean() or deduplicate()")
+    for given in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
+        place = where.place(given)
+        found = [] if is_folder(place) or exists(place) else fitting(place)
+        folders = [is_folder(one) for one in found]
+        yield from ((one, True) for one, folder in zip(found, folders) if folder == all(folders))
+        if not found:
+            yield place, False
+
+
+def parquet_files(paths: Any, where: Where = Where()) -> list[tuple[Place, str]]:
+    """The Parquet files of paths, folders and patterns. With each its path below the folder that was named, or that fits."""
+    out: list[tuple[Place, str]] = []
+    for place, fits in each_place(paths, where):
+        if is_folder(place):
+            out += [(file, os.path.join(base_name(place), name) if fits else name) for file, name in parquet_below(place)]
+        elif not exists(place):
+            raise FileNotFoundError(f"{place}: no such file, and no file fits it")
+        else:
+            out.append((place, base_name(place)))
+    if not out:
+        raise FileNotFoundError(f"{paths}: no Parquet files there: names that end in {', '.join(_ENDINGS)} and do not begin with _ or .")
+    return out
 
 
 def identity(place: Place) -> dict[str, Any]:

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack, overload
 from . import _core
 from ._columns import check_columns, plain
 from ._index import Index
+from ._inputs import named_columns
 from ._progress import Progress, reporter
 from ._settings import IndexSettings, SigningSettings, hash_key_text, pairs
-from ._parquet import parquet_batches, parquet_files
-from ._tables import Order, named_columns, order_of, row_order
+from ._parquet import parquet_batches
+from ._places import parquet_files
+from ._tables import Order, order_of, row_order
 
 if TYPE_CHECKING:
     import pyarrow
@@ -114,7 +116,7 @@ def _columns_of_records(source: Any, record: str, order_by: Any, batch_rows: int
     ):
         import pyarrow
 
-        batches = (batch for name in parquet_files(source) for batch in parquet_batches(name, wanted, wanted, batch_rows))
+        batches = (batch for name, _ in parquet_files(source) for batch in parquet_batches(name, wanted, wanted, batch_rows))
         if not order_by:
             yield from (batch.column(record) for batch in batches)
         elif held := list(batches):

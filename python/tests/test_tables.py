@@ -64,8 +64,8 @@ def test_columns_that_are_no_table_or_no_text():
         deduplicate(pandas.DataFrame({"text": pandas.Series([A, 2], dtype=object)}))
     with pytest.raises(KeyError, match="the table has no columns"):
         deduplicate(pandas.DataFrame())
-    with pytest.raises(TypeError, match="Series is not a table.*for texts alone use Index.add"):
-        deduplicate(pandas.Series([A, B]))
+    with pytest.raises(TypeError, match="int is not a table"):
+        deduplicate(7)
 
 
 @pytest.mark.parametrize("table", tables(), ids=lambda t: type(t).__module__.split(".")[0])
