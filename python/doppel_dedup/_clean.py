@@ -28,16 +28,18 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from ._choice import DUPLICATE, UNSCORED, Chooser, Keep, Mask, Numbers, choose, packed, verdicts_of
-from ._clusters import how, write_clusters
+from ._clusters import how, kinds_of, write_clusters
 from ._columns import check_columns, column_of
 from ._index import Index
 from ._inputs import is_paths, paths_or_table
 from ._job import File, Job, check_outside, relative_files
+from ._parquet import given_rows, on_this_machine, parquet_batches, schema_of
 from ._places import Place, Remote, Where, each, exists, for_reader, local_path, put_in_place, writing
 from ._progress import Progress, bar
-from ._settings import JobSettings, pairs
+from ._settings import JobSettings, check_names, pairs
 from ._sources import stage, staged_table, table_identity
-from ._parquet import given_rows, on_this_machine, parquet_batches, schema_of
+from ._summary import Summary
+from ._verdicts import KINDS
 
 if TYPE_CHECKING:
     import pyarrow
@@ -56,6 +58,10 @@ class Cleaned:
     duplicates: int  #: that repeat another row, or an original that the index had before
     unscored: int  #: that have no text
     files: list[str]  #: in the output
+    summary: Summary  #: the same for each file, with the kinds of copies: prints as a table, becomes a data frame
+
+    def _repr_html_(self) -> str:
+        return self.summary._repr_html_()
 
     def __repr__(self) -> str:
         return f"<Cleaned: {self.kept:,} of {self.rows:,} rows kept, in {len(self.files):,} files>"
@@ -207,6 +213,7 @@ def clean(
         import pyarrow.parquet as parquet
     except ImportError:
         raise ImportError("clean() reads and writes with pyarrow, which is not installed: pip install pyarrow") from None
+    check_names(settings, clean)
     reading, writing_to = Where.of_both(storage_options, filesystem)
     out = writing_to.place(dst)
     if isinstance(out, Remote) and out.protocol in ("http", "https"):
@@ -256,17 +263,26 @@ def clean(
         shutil.rmtree(os.path.join(job.folder, "index"), ignore_errors=True)
     if staged:
         shutil.rmtree(os.path.join(job.folder, "source"), ignore_errors=True)
-    counts = np.zeros(4, np.int64)
-    kept = 0
+    return _result(job)
+
+
+def _result(job: Job) -> Cleaned:
+    columns: dict[str, list[Any]] = {name: [] for name in ("file", "rows", "kept", "exact", "near", "contained", "unscored")}
     for number, name in enumerate(job.state["files"]):
-        counts += np.bincount(verdicts_of(_take(_rows(job, number))).astype(np.int64), minlength=4)[:4]
-        kept += job.state["written"][name][1]
+        verdicts = verdicts_of(_take(_rows(job, number)))
+        copies = np.bincount(kinds_of(_take(_how(job, number))[verdicts == DUPLICATE]), minlength=len(KINDS))
+        _, kept, rows = job.state["written"][name]
+        values = [name, rows, kept, *map(int, copies[1:]), int((verdicts == UNSCORED).sum())]
+        for column, value in zip(columns.values(), values):
+            column.append(value)
+    rows, kept = sum(columns["rows"]), sum(columns["kept"])
     return Cleaned(
-        rows=int(counts.sum()),
+        rows=rows,
         kept=kept,
-        duplicates=int(counts[DUPLICATE]),
-        unscored=int(counts[UNSCORED]),
+        duplicates=sum(map(sum, (columns["exact"], columns["near"], columns["contained"]))),
+        unscored=sum(columns["unscored"]),
         files=[str(job.target(name)) for name in job.state["files"]],
+        summary=Summary(f"{kept:,} of {rows:,} rows kept, in {len(columns['file']):,} files", columns, total=True),
     )
 
 

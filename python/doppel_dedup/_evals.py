@@ -12,7 +12,7 @@ import shutil
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from . import _core
 from ._inputs import is_paths, paths_or_table
@@ -20,8 +20,9 @@ from ._job import File, Job, check_outside, relative_files, write_whole
 from ._parquet import parquet_batches, schema_of
 from ._places import Place, Remote, Where, base_name, each_place, exists, for_reader, is_folder, is_parquet, put_in_place, temporary, writing
 from ._progress import Progress, reporter
-from ._settings import pairs
+from ._settings import NoSettings, check_names, pairs
 from ._sources import stage
+from ._summary import Summary
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,12 +36,22 @@ class Decontaminated:
     too_short: list[str]  #: items that cannot be looked for
     rejected: int  #: documents that could not be read
     messages: list[str]  #: what could not be read, and why: the first 20
-    files: list[str] = dataclasses.field(default_factory=list)  #: that were written, if `keep` is a folder for Parquet files
+    files: list[str] = dataclasses.field(default_factory=list)  #: that were written, if `dst` is a folder for Parquet files
 
     @property
     def ids(self) -> list[str]:
         """The documents that have items in them, in their order."""
         return list(dict.fromkeys(finding["document"]["id"] for finding in self.findings))
+
+    @property
+    def summary(self) -> Summary:
+        """The items that were found, those in most documents first."""
+        found = sorted(((name, times) for name, times in self.items.items() if times), key=lambda one: -one[1])
+        title = repr(self).removeprefix("<Decontaminated: ").removesuffix(">")
+        return Summary(title, {"item": [name for name, _ in found], "documents": [times for _, times in found]})
+
+    def _repr_html_(self) -> str:
+        return self.summary._repr_html_()
 
     def __repr__(self) -> str:
         found = sum(1 for times in self.items.values() if times)
@@ -87,13 +98,14 @@ def decontaminate(
     question: str | Sequence[str] | None = None,
     answer: str | Sequence[str] | None = None,
     changed: float = 0.34,
-    keep: str | os.PathLike[str] | None = None,
+    dst: str | os.PathLike[str] | None = None,
     restart: bool = False,
     state: str | os.PathLike[str] | None = None,
     storage_options: Any = None,
     filesystem: Any = None,
     threads: int | None = None,
     progress: Progress = True,
+    **wrong: Unpack[NoSettings],
 ) -> Decontaminated:
     """Finds the items of evaluations in a corpus. Says what `doppel decontaminate` says.
 
@@ -105,18 +117,19 @@ def decontaminate(
               the fields of an item; of several the first that is there. None: question, query, prompt, problem,
               instruction, input, text; answer, solution, target, output, completion, response
     changed   how much of an item's words may be changed
-    keep      for the documents without items: a file, with lines as they were, or FILE.parquet, with the rows of Parquet
+    dst       for the documents without items: a file, with lines as they were, or FILE.parquet, with the rows of Parquet
               files; or a folder. If `src` is Parquet, as for clean(), the folder gets the same files with the same
               columns. A killed job that is started again with the same arguments then goes on with the next file, and
               a source that has changed, or is gone, is an error. Otherwise the folder must be there
     restart   remove what an earlier job has written into the folder, and begin again
     state, storage_options, filesystem
-              as in clean(), of `src` and `keep`; `src` and `evals` are reached alike. Remote corpora must be Parquet files
+              as in clean(), of `src` and `dst`; `src` and `evals` are reached alike. Remote corpora must be Parquet files
     threads   None: all processors
     progress  as of Index.add(), with documents
 
     It is an error if no document has a text, such as because the column has another name.
     """
+    check_names(wrong, decontaminate, takes_settings=False)
     if not 0 <= changed <= 0.5:
         raise ValueError(f"changed: {changed}; it is a share of an item's words, from 0 to 0.5")
 
@@ -128,7 +141,7 @@ def decontaminate(
     sets = pairs({"input.text": names(text), "input.id": names(id), "threads": threads})
     rules = (names(question), names(answer), changed)
     reading, keeping = Where.of_both(storage_options, filesystem)
-    to = None if keep is None else keeping.place(keep)
+    to = None if dst is None else keeping.place(dst)
     with _files(evals, "evals", reading) as items:
         if to is not None and (files := _files_for_a_folder(src, to, reading)):
             asked = {"decontaminate": [names(text), names(id), *rules], "evals": _content(items)}
@@ -141,10 +154,10 @@ def decontaminate(
         if restart:
             raise ValueError("restart: only a job that writes a folder of Parquet files can be begun again")
         if isinstance(to, Remote):
-            raise ValueError(f"keep: {to}: only a folder of Parquet files can be written there, from a `src` of Parquet files")
+            raise ValueError(f"dst: {to}: only a folder of Parquet files can be written there, from a `src` of Parquet files")
         remote = [place for place, _ in each_place(src, reading) if isinstance(place, Remote)] if is_paths(src) else []
         if remote and to is not None:
-            raise ValueError(f"keep: {to}: of a remote corpus a folder is written; name one")
+            raise ValueError(f"dst: {to}: of a remote corpus a folder is written; name one")
         if remote:
             with reporter(progress, []) as report:
                 parts: list[dict[str, Any]] = []
@@ -185,9 +198,9 @@ def _result(said: dict[str, Any], findings: list[dict[str, Any]], text: list[str
 _COUNTS = ("documents", "texts", "contaminated", "rejected")
 
 
-def _files_for_a_folder(src: Any, keep: Place, where: Where) -> list[File]:
-    """The Parquet files of `src`, if `keep` is a folder for them; otherwise none."""
-    if not is_paths(src) or (not is_folder(keep) and os.path.splitext(base_name(keep))[1]):
+def _files_for_a_folder(src: Any, dst: Place, where: Where) -> list[File]:
+    """The Parquet files of `src`, if `dst` is a folder for them; otherwise none."""
+    if not is_paths(src) or (not is_folder(dst) and os.path.splitext(base_name(dst))[1]):
         return []
     try:
         files = relative_files(src, where)
@@ -195,7 +208,7 @@ def _files_for_a_folder(src: Any, keep: Place, where: Where) -> list[File]:
         return []  # the extension says what is wrong, or reads files of other kinds
     if not all(is_parquet(file.source) for file in files):
         return []
-    check_outside(files, keep, "keep")
+    check_outside(files, dst, "dst")
     return files
 
 

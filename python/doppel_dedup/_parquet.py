@@ -15,7 +15,7 @@ import numpy as np
 
 from ._index import Index
 from ._places import Place, Remote, Where, each, for_reader, identity, parquet_files
-from ._settings import IndexSettings
+from ._settings import IndexSettings, check_names
 from ._columns import check_columns, column_of, plain
 from ._verdicts import Verdicts
 
@@ -298,6 +298,7 @@ def scan_parquet(
         import pyarrow.parquet
     except ImportError:
         raise ImportError("scan_parquet() reads with pyarrow, which is not installed: pip install pyarrow") from None
+    check_names(settings, scan_parquet)
     needed = [text] if id is None else [text, id]
     chosen = None if columns is None else list(dict.fromkeys([*needed, *columns]))
     files = [file for file, _ in parquet_files(paths, Where(storage_options, filesystem))]

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, overload
 
 import numpy as np
 
-from ._choice import UNSCORED, Chooser, Keep, choose, packed
+from ._choice import Chooser, Keep, choose, packed
+from ._clusters import clusters_of
 from ._columns import check_columns, column_of, names_of, plain
 from ._index import Index
 from ._inputs import opened, sorting_columns
 from ._progress import Progress, reporter
-from ._settings import IndexSettings
+from ._settings import IndexSettings, check_names
 from ._verdicts import Verdicts
+
+if TYPE_CHECKING:
+    import pyarrow
 
 
 Order = str | tuple[str, Literal["asc", "desc"]]
@@ -96,6 +100,7 @@ def deduplicate(
     keep: Keep = "first",
     keep_unscored: bool = True,
     with_verdicts: Literal[False] = False,
+    with_clusters: Literal[False] = False,
     progress: Progress = None,
     **settings: Unpack[IndexSettings],
 ) -> T: ...
@@ -109,9 +114,38 @@ def deduplicate(
     keep: Keep = "first",
     keep_unscored: bool = True,
     with_verdicts: Literal[True],
+    with_clusters: Literal[False] = False,
     progress: Progress = None,
     **settings: Unpack[IndexSettings],
 ) -> tuple[T, Verdicts]: ...
+@overload
+def deduplicate(
+    table: T,
+    text: str = "text",
+    id: str | None = None,
+    order_by: Order | Sequence[Order] | None = None,
+    *,
+    keep: Keep = "first",
+    keep_unscored: bool = True,
+    with_verdicts: Literal[False] = False,
+    with_clusters: Literal[True],
+    progress: Progress = None,
+    **settings: Unpack[IndexSettings],
+) -> tuple[T, pyarrow.Table]: ...
+@overload
+def deduplicate(
+    table: T,
+    text: str = "text",
+    id: str | None = None,
+    order_by: Order | Sequence[Order] | None = None,
+    *,
+    keep: Keep = "first",
+    keep_unscored: bool = True,
+    with_verdicts: Literal[True],
+    with_clusters: Literal[True],
+    progress: Progress = None,
+    **settings: Unpack[IndexSettings],
+) -> tuple[T, Verdicts, pyarrow.Table]: ...
 def deduplicate(
     table: Any,
     text: str = "text",
@@ -121,6 +155,7 @@ def deduplicate(
     keep: Keep = "first",
     keep_unscored: bool = True,
     with_verdicts: bool = False,
+    with_clusters: bool = False,
     progress: Progress = None,
     **settings: Unpack[IndexSettings],
 ) -> Any:
@@ -138,7 +173,10 @@ def deduplicate(
                    rows are copies. A row that repeats a document from before the call never stays. Needs pyarrow,
                    except "first"
     keep_unscored  whether rows without text stay
-    with_verdicts  return (table, Verdicts), with the verdicts in the order in which the rows were judged
+    with_verdicts  return (table, Verdicts), with a verdict for each row, in the order of the table
+    with_clusters  also return a pyarrow Table with a row for each row that went because another one stays: row (and id)
+                   of both, the similarity, and the relation: "exact", "near" or "contained". These two are with the row
+                   that was judged first. Of a row that stays in another index, only the id is known
     settings       as in Index: threshold=0.7, path="index", shingle_words=3
 
     With `path`, the rows are also compared with all documents in the index. The same table gives the same rows when
@@ -149,6 +187,7 @@ def deduplicate(
     >>> deduplicate({"text": ["a b c d e f", "A B C D E F"], "year": [2021, 2020]}, order_by="year")
     {'text': ['A B C D E F'], 'year': [2020]}
     """
+    check_names(settings, deduplicate)
     columns, keep_rows = opened(table, text)
     by = order_of(order_by, names_of(columns))
     chooser = Chooser(keep, text)
@@ -164,11 +203,18 @@ def deduplicate(
     if chooser.column is not None:
         values = chooser.values(_arrow(plain(_take(column_of(columns, chooser.column), order))))
         mask = choose([packed(verdicts._columns.seq, verdicts._columns.verdict)], [values])[0]
-    if keep_unscored:
-        mask = mask | (verdicts._columns.verdict == UNSCORED)
     if order is not None:
         in_order = mask
         mask = np.empty_like(in_order)
         mask[order] = in_order
+        where = np.empty(len(order), np.int64)
+        where[order] = np.arange(len(order))
+        verdicts = Verdicts(verdicts._columns.take(where, id is None))
+    stays = mask
+    if keep_unscored:
+        mask = mask | verdicts.is_unscored
     kept = keep_rows(mask)
-    return (kept, verdicts) if with_verdicts else kept
+    if not with_verdicts and not with_clusters:
+        return kept
+    clusters = (clusters_of(verdicts, stays, id is not None),) if with_clusters else ()
+    return (kept, *((verdicts,) if with_verdicts else ()), *clusters)

@@ -264,8 +264,8 @@ def test_decontaminate(s3, tmp_path):
     table = pa.table({"id": [f"d{i}" for i in range(300)], "text": texts, "n": range(300)})
     everywhere(s3, {"a.parquet": table.slice(0, 200), "more/b.parquet": table.slice(200), "more/empty.parquet": table.slice(0, 0)})
     s3.fs.pipe_file("bucket/evals.jsonl", "".join(json.dumps(one) + "\n" for one in evals).encode())
-    here = decontaminate("in", evals, keep="kept", progress=False)
-    there = decontaminate("s3://bucket/in", "s3://bucket/evals.jsonl", keep="s3://bucket/out", storage_options=s3.options, progress=False)
+    here = decontaminate("in", evals, dst="kept", progress=False)
+    there = decontaminate("s3://bucket/in", "s3://bucket/evals.jsonl", dst="s3://bucket/out", storage_options=s3.options, progress=False)
     only = decontaminate("s3://bucket/in", evals, storage_options=s3.options, progress=False)
 
     def said(found):
@@ -278,12 +278,12 @@ def test_decontaminate(s3, tmp_path):
     for name in names:
         with s3.fs.open(f"bucket/out/{name}") as file:
             assert pq.read_table(file).equals(pq.read_table(tmp_path / "kept" / name))
-    assert decontaminate("s3://bucket/in", "s3://bucket/evals.jsonl", keep="s3://bucket/out", storage_options=s3.options, progress=False) == there
+    assert decontaminate("s3://bucket/in", "s3://bucket/evals.jsonl", dst="s3://bucket/out", storage_options=s3.options, progress=False) == there
     s3.put(table.slice(5), "bucket/in/a.parquet")
     with pytest.raises(ValueError, match="s3://bucket/in/a.parquet has changed"):
-        decontaminate("s3://bucket/in", evals, keep="s3://bucket/out", storage_options=s3.options, progress=False)
-    with pytest.raises(ValueError, match="keep: s3://bucket/x.jsonl: only a folder"):
-        decontaminate("in", evals, keep="s3://bucket/x.jsonl", storage_options=s3.options, progress=False)
+        decontaminate("s3://bucket/in", evals, dst="s3://bucket/out", storage_options=s3.options, progress=False)
+    with pytest.raises(ValueError, match="dst: s3://bucket/x.jsonl: only a folder"):
+        decontaminate("in", evals, dst="s3://bucket/x.jsonl", storage_options=s3.options, progress=False)
 
 
 class Web(http.server.SimpleHTTPRequestHandler):
