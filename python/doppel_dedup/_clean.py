@@ -34,7 +34,7 @@ from ._index import Index
 from ._inputs import is_paths, paths_or_table
 from ._job import File, Job, check_outside, relative_files
 from ._parquet import given_rows, on_this_machine, parquet_batches, schema_of
-from ._places import Place, Remote, Where, each, exists, for_reader, local_path, put_in_place, writing
+from ._places import Place, Remote, Where, discard, each, exists, for_reader, local_path, put_in_place, writing
 from ._progress import Progress, bar
 from ._settings import JobSettings, check_names, pairs
 from ._sources import stage, staged_table, table_identity
@@ -152,7 +152,11 @@ def _write(job: Job, file: File, mask: Mask, report: Any) -> None:
     with writing(target) as unfinished, parquet.ParquetWriter(unfinished, schema, compression=compression) as out:
         for group in _groups(file.source, mask, report):
             out.write_table(group, row_group_size=len(group))
-    job.check(file)
+    try:
+        job.check(file)
+    except BaseException:
+        discard(target)
+        raise
     put_in_place(target)
 
 

@@ -18,7 +18,7 @@ from . import _core
 from ._inputs import is_paths, paths_or_table
 from ._job import File, Job, check_outside, relative_files, write_whole
 from ._parquet import parquet_batches, schema_of
-from ._places import Place, Remote, Where, base_name, each_place, exists, for_reader, is_folder, is_parquet, put_in_place, temporary, writing
+from ._places import Place, Remote, Where, base_name, discard, each_place, exists, for_reader, is_folder, is_parquet, put_in_place, temporary, writing
 from ._progress import Progress, reporter
 from ._settings import NoSettings, check_names, pairs
 from ._sources import stage
@@ -249,8 +249,12 @@ def _look_through(job: Job, file: File, items: list[str], rules: Any, sets: Any,
     before = sum(counts["documents"] for counts in written.values())
     if isinstance(file.source, Remote) or isinstance(target, Remote):
         said = _rows_without_items(file.source, target, items, rules, sets, _from(report, before))
-        job.check(file)
-        _done(job, file, said)
+        try:
+            job.check(file)
+        except BaseException:
+            discard(target)
+            raise
+        _done(job, file, target, said)
         return
     os.makedirs(os.path.dirname(target), exist_ok=True)
     kept = f"{temporary(target)}.parquet"  # the extension goes by the name
@@ -261,12 +265,12 @@ def _look_through(job: Job, file: File, items: list[str], rules: Any, sets: Any,
         shutil.copyfile(file.source, kept)
     job.check(file)
     os.replace(kept, temporary(target))
-    _done(job, file, said)
+    _done(job, file, target, said)
 
 
-def _done(job: Job, file: File, said: dict[str, Any]) -> None:
+def _done(job: Job, file: File, target: Place, said: dict[str, Any]) -> None:
     write_whole(_found(job, file.name), said["lines"])
-    put_in_place(job.target(file.name))
+    put_in_place(target)
     job.state.update(items=said["items"], too_short=said["too_short"])
     job.state["written"][file.name] = {name: said[name] for name in (*_COUNTS, "messages")}
     job.save()

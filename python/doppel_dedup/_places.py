@@ -194,7 +194,7 @@ def child(folder: Place, name: str) -> Place:
 def temporary(target: Place) -> Place:
     """The name that a file of the output has until it is whole."""
     if isinstance(target, Remote):
-        return target.at(posixpath.join(posixpath.dirname(target.path), f".{posixpath.basename(target.path)}.doppel"))
+        return target if target.is_uploaded else target.at(posixpath.join(posixpath.dirname(target.path), f".{posixpath.basename(target.path)}.doppel"))
     return os.path.join(os.path.dirname(target), f".{os.path.basename(target)}.doppel")
 
 
@@ -211,16 +211,28 @@ def writing(target: Place) -> Iterator[Any]:
 
 
 def put_in_place(target: Place) -> None:
-    """Gives a whole file its name."""
+    """Gives a whole file its name. `target` is the object that writing() was given."""
     unfinished = temporary(target)
-    if isinstance(unfinished, Remote):
-        assert isinstance(target, Remote)
-        unfinished.move_to(target)
+    if isinstance(target, Remote):
+        assert isinstance(unfinished, Remote)
+        if unfinished is target:
+            target.commit()
+        else:
+            unfinished.move_to(target)
         return
-    assert isinstance(target, str)
+    assert isinstance(unfinished, str)
     with open(unfinished, "rb") as whole:
         os.fsync(whole.fileno())
     os.replace(unfinished, target)
+
+
+def discard(target: Place) -> None:
+    """Forgets what writing() has written."""
+    unfinished = temporary(target)
+    if unfinished is target and isinstance(target, Remote):
+        target.discard()
+    else:
+        remove(unfinished)
 
 
 def remove(place: Place) -> None:
