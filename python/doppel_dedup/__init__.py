@@ -17,6 +17,7 @@ from ._evals import Decontaminated, decontaminate
 from ._index import Index
 from ._signed import SignedRecords, resolve, sign_records
 from ._parquet import scan_parquet
+from ._summary import Summary
 from ._tables import deduplicate
 from ._texts import Explanation, explain, sign, similarity
 from ._verdicts import Passage, Related, Verdict, Verdicts
@@ -36,6 +37,7 @@ __all__ = [
     "Passage",
     "Related",
     "SignedRecords",
+    "Summary",
     "Verdict",
     "Verdicts",
     "WrongIndexError",

@@ -41,7 +41,7 @@ def sortable(column: Any, name: str) -> Numbers:
         column = column.cast(column.type.value_type)
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type) or _is_string_view(column.type):
         try:
-            column = column.cast(pa.string()).cast(pa.timestamp("us"))
+            column = _times(column.cast(pa.string()))
         except pa.ArrowInvalid as error:
             raise TypeError(f"keep: the column {name!r} holds texts that are no times ({error}); give numbers or times") from None
     kind = column.type
@@ -79,6 +79,16 @@ def lengths(column: Any) -> Any:
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         return pc.utf8_length(column)
     return pc.binary_length(column)
+
+
+def _times(texts: Any) -> Any:
+    """ISO times in UTC. Those without a zone count as UTC."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    zoned = pc.match_substring_regex(texts, r"[T ][0-9:.,]+ ?(Z|[+-][0-9]{2}(:?[0-9]{2})?)$")
+    with_zone = pc.if_else(zoned, texts, None).cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us"))
+    return pc.coalesce(with_zone, pc.if_else(zoned, None, texts).cast(pa.timestamp("us")))
 
 
 class Chooser:

@@ -28,15 +28,18 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from ._choice import DUPLICATE, UNSCORED, Chooser, Keep, Mask, Numbers, choose, packed, verdicts_of
-from ._clusters import how, write_clusters
+from ._clusters import how, kinds_of, write_clusters
+from ._columns import check_columns, column_of
 from ._index import Index
+from ._inputs import is_paths, paths_or_table
 from ._job import File, Job, check_outside, relative_files
-from ._places import Place, Remote, Where, each, exists, for_reader, local_path, put_in_place, writing
+from ._parquet import given_rows, on_this_machine, parquet_batches, schema_of
+from ._places import Place, Remote, Where, discard, each, exists, for_reader, local_path, put_in_place, writing
 from ._progress import Progress, bar
-from ._settings import JobSettings, pairs
+from ._settings import JobSettings, check_names, pairs
 from ._sources import stage, staged_table, table_identity
-from ._parquet import columns_of, given_rows, on_this_machine, parquet_batches
-from ._tables import check_columns
+from ._summary import Summary
+from ._verdicts import KINDS
 
 if TYPE_CHECKING:
     import pyarrow
@@ -55,15 +58,13 @@ class Cleaned:
     duplicates: int  #: that repeat another row, or an original that the index had before
     unscored: int  #: that have no text
     files: list[str]  #: in the output
+    summary: Summary  #: the same for each file, with the kinds of copies: prints as a table, becomes a data frame
+
+    def _repr_html_(self) -> str:
+        return self.summary._repr_html_()
 
     def __repr__(self) -> str:
         return f"<Cleaned: {self.kept:,} of {self.rows:,} rows kept, in {len(self.files):,} files>"
-
-
-def _is_files(src: Any) -> bool:
-    return isinstance(src, (str, os.PathLike)) or (
-        isinstance(src, (list, tuple)) and bool(src) and all(isinstance(item, (str, os.PathLike)) for item in src)
-    )
 
 
 def _rows(job: Job, number: int) -> str:
@@ -105,7 +106,7 @@ def _judge(job: Job, index: Index, files: list[File], text: str, id: str | None,
     for number, row, batch, verdicts in given_rows(index, sources, stand_ins, text, id, columns, _BATCH_ROWS, True):
         mine = known[files[number].name]
         if chooser.column is not None:
-            _put(_values(job, mine), row, chooser.values(batch.column(chooser.column)))
+            _put(_values(job, mine), row, chooser.values(column_of(batch, chooser.column)))
         _put(_how(job, mine), row, how(verdicts))
         _put(_rows(job, mine), row, packed(verdicts._columns.seq, verdicts._columns.verdict))
         report(len(batch))
@@ -151,7 +152,11 @@ def _write(job: Job, file: File, mask: Mask, report: Any) -> None:
     with writing(target) as unfinished, parquet.ParquetWriter(unfinished, schema, compression=compression) as out:
         for group in _groups(file.source, mask, report):
             out.write_table(group, row_group_size=len(group))
-    job.check(file)
+    try:
+        job.check(file)
+    except BaseException:
+        discard(target)
+        raise
     put_in_place(target)
 
 
@@ -174,14 +179,15 @@ def clean(
 ) -> Cleaned:
     """Writes a corpus without its copies: the same files, columns and order, without the rows that go. Needs pyarrow.
 
-    src            Parquet files, folders of them, patterns ("crawl/*/part-*.parquet"), or one of these; or a Hugging
-                   Face Dataset, a pyarrow Dataset or Table, a polars DataFrame or LazyFrame, a duckdb relation, or
-                   anything with __arrow_c_stream__. (These are first copied, because their order may differ the next
-                   time, and are written as part-00000.parquet and so on.) Of a folder all that Arrow's data sets read:
+    src            Parquet files, folders of them, patterns ("crawl/*/part-*.parquet"), one of these, or a generator of
+                   them; or a table: a Dataset or IterableDataset of Hugging Face, a Dataset or Table of pyarrow, a
+                   DataFrame or LazyFrame of polars, a Series, a list of dicts, an open Parquet file, a relation of
+                   duckdb, or anything with __arrow_c_stream__. (Tables are first copied, because their order may differ
+                   the next time, and are written as part-00000.parquet and so on.) Of a folder all that Arrow's data sets read:
                    .parquet, .parq and .pq, also in linked folders, but no names that begin with _ or . Paths may be URLs:
                    "s3://bucket/crawl", "gs://...", "hf://datasets/...", "https://...", all that fsspec knows
     dst            the output folder, which may be a URL, too: empty, or the output of the same job
-    text, id       the columns; without `id`, a row's id is its place
+    text, id       the columns, or fields inside of them: "doc.text"; without `id`, a row's id is its place
     keep           which row of a cluster stays: "first", "longest", "shortest", or the one with the largest or smallest
                    value: ("score", "desc"), ("date", "asc"); of equal rows, the first
     keep_unscored  whether rows without text stay
@@ -211,6 +217,7 @@ def clean(
         import pyarrow.parquet as parquet
     except ImportError:
         raise ImportError("clean() reads and writes with pyarrow, which is not installed: pip install pyarrow") from None
+    check_names(settings, clean)
     reading, writing_to = Where.of_both(storage_options, filesystem)
     out = writing_to.place(dst)
     if isinstance(out, Remote) and out.protocol in ("http", "https"):
@@ -225,12 +232,13 @@ def clean(
         "path": None if path is None else os.path.abspath(path),
         "settings": [list(pair) for pair in pairs({k: v for k, v in settings.items() if k not in ("hash_key", "repeated_ids", "config")})],
     }
-    staged = not _is_files(src)
+    src = paths_or_table(src, text)
+    staged = not is_paths(src)
     files = [] if staged else relative_files(src, reading)
     check_outside(files, out, "dst")
     needed = [text, *([id] if id is not None else []), *([chooser.column] if chooser.column is not None else [])]
-    for columns in each(columns_of, [file.source for file in files]):
-        check_columns(dict.fromkeys(columns), needed)
+    for file, schema in zip(files, each(schema_of, [file.source for file in files])):
+        check_columns(schema, needed, str(file.source))
     job = Job(out, asked, restart, state)
     if staged:
         files = _staged(job, src, text, id)
@@ -259,17 +267,26 @@ def clean(
         shutil.rmtree(os.path.join(job.folder, "index"), ignore_errors=True)
     if staged:
         shutil.rmtree(os.path.join(job.folder, "source"), ignore_errors=True)
-    counts = np.zeros(4, np.int64)
-    kept = 0
+    return _result(job)
+
+
+def _result(job: Job) -> Cleaned:
+    columns: dict[str, list[Any]] = {name: [] for name in ("file", "rows", "kept", "exact", "near", "contained", "unscored")}
     for number, name in enumerate(job.state["files"]):
-        counts += np.bincount(verdicts_of(_take(_rows(job, number))).astype(np.int64), minlength=4)[:4]
-        kept += job.state["written"][name][1]
+        verdicts = verdicts_of(_take(_rows(job, number)))
+        copies = np.bincount(kinds_of(_take(_how(job, number))[verdicts == DUPLICATE]), minlength=len(KINDS))
+        _, kept, rows = job.state["written"][name]
+        values = [name, rows, kept, *map(int, copies[1:]), int((verdicts == UNSCORED).sum())]
+        for column, value in zip(columns.values(), values):
+            column.append(value)
+    rows, kept = sum(columns["rows"]), sum(columns["kept"])
     return Cleaned(
-        rows=int(counts.sum()),
+        rows=rows,
         kept=kept,
-        duplicates=int(counts[DUPLICATE]),
-        unscored=int(counts[UNSCORED]),
+        duplicates=sum(map(sum, (columns["exact"], columns["near"], columns["contained"]))),
+        unscored=sum(columns["unscored"]),
         files=[str(job.target(name)) for name in job.state["files"]],
+        summary=Summary(f"{kept:,} of {rows:,} rows kept, in {len(columns['file']):,} files", columns, total=True),
     )
 
 
@@ -284,7 +301,7 @@ def _staged(job: Job, src: Any, text: str, id: str | None) -> list[File]:
     if job.state.get("done"):
         return []
     files = [File(name, os.path.basename(name)) for name in stage(src, folder)]
-    check_columns(dict.fromkeys(columns_of(files[0].source)), [text, *([id] if id is not None else [])])
+    check_columns(schema_of(files[0].source), [text, *([id] if id is not None else [])])
     return files
 
 

@@ -12,15 +12,17 @@ import shutil
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from . import _core
+from ._inputs import is_paths, paths_or_table
 from ._job import File, Job, check_outside, relative_files, write_whole
-from ._parquet import columns_of, parquet_batches
-from ._places import Place, Remote, Where, base_name, exists, for_reader, is_folder, is_parquet, put_in_place, temporary, writing
+from ._parquet import parquet_batches, schema_of
+from ._places import Place, Remote, Where, base_name, discard, each_place, exists, for_reader, is_folder, is_parquet, put_in_place, temporary, writing
 from ._progress import Progress, reporter
-from ._settings import pairs
+from ._settings import NoSettings, check_names, pairs
 from ._sources import stage
+from ._summary import Summary
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,26 +36,26 @@ class Decontaminated:
     too_short: list[str]  #: items that cannot be looked for
     rejected: int  #: documents that could not be read
     messages: list[str]  #: what could not be read, and why: the first 20
-    files: list[str] = dataclasses.field(default_factory=list)  #: that were written, if `keep` is a folder for Parquet files
+    files: list[str] = dataclasses.field(default_factory=list)  #: that were written, if `dst` is a folder for Parquet files
 
     @property
     def ids(self) -> list[str]:
         """The documents that have items in them, in their order."""
         return list(dict.fromkeys(finding["document"]["id"] for finding in self.findings))
 
+    @property
+    def summary(self) -> Summary:
+        """The items that were found, those in most documents first."""
+        found = sorted(((name, times) for name, times in self.items.items() if times), key=lambda one: -one[1])
+        title = repr(self).removeprefix("<Decontaminated: ").removesuffix(">")
+        return Summary(title, {"item": [name for name, _ in found], "documents": [times for _, times in found]})
+
+    def _repr_html_(self) -> str:
+        return self.summary._repr_html_()
+
     def __repr__(self) -> str:
         found = sum(1 for times in self.items.values() if times)
         return f"<Decontaminated: {self.contaminated:,} of {self.documents:,} documents have items in them, {found:,} of {len(self.items):,} items>"
-
-
-def _is_paths(given: Any) -> bool:
-    return isinstance(given, (str, os.PathLike)) or (
-        isinstance(given, (list, tuple)) and bool(given) and all(isinstance(one, (str, os.PathLike)) for one in given)
-    )
-
-
-def _places(given: Any, where: Where) -> list[Place]:
-    return [where.place(one) for one in ([given] if isinstance(given, (str, os.PathLike)) else given)]
 
 
 def _copy(places: list[Place], folder: str) -> list[str]:
@@ -76,8 +78,8 @@ def _copy(places: list[Place], folder: str) -> list[str]:
 def _files(given: Any, name: str, where: Where) -> Iterator[list[str]]:
     """Paths as they are; a table, a list of rows or remote files as files that go away."""
     with tempfile.TemporaryDirectory(prefix="doppel-") as folder:
-        if _is_paths(given):
-            yield _copy(_places(given, where), folder)
+        if is_paths(given):
+            yield _copy([place for place, _ in each_place(given, where)], folder)
         elif isinstance(given, (list, tuple)) and all(isinstance(row, dict) for row in given):
             path = os.path.join(folder, f"{name}.jsonl")
             with open(path, "w", encoding="utf-8") as file:
@@ -96,46 +98,50 @@ def decontaminate(
     question: str | Sequence[str] | None = None,
     answer: str | Sequence[str] | None = None,
     changed: float = 0.34,
-    keep: str | os.PathLike[str] | None = None,
+    dst: str | os.PathLike[str] | None = None,
     restart: bool = False,
     state: str | os.PathLike[str] | None = None,
     storage_options: Any = None,
     filesystem: Any = None,
     threads: int | None = None,
     progress: Progress = True,
+    **wrong: Unpack[NoSettings],
 ) -> Decontaminated:
     """Finds the items of evaluations in a corpus. Says what `doppel decontaminate` says.
 
     src       the corpus: files or folders of JSON lines, Parquet, Arrow, WARC or text; a list of dicts; or a table as for
               clean() (which needs pyarrow)
     evals     the items: the same, with a question and an answer each
-    text, id  the fields or columns of a document; of several the first that is there
+    text, id  the fields or columns of a document; of several the first that is there. "doc.text" is a field inside of another
     question, answer
               the fields of an item; of several the first that is there. None: question, query, prompt, problem,
               instruction, input, text; answer, solution, target, output, completion, response
     changed   how much of an item's words may be changed
-    keep      for the documents without items: a file, with lines as they were, or FILE.parquet, with the rows of Parquet
+    dst       for the documents without items: a file, with lines as they were, or FILE.parquet, with the rows of Parquet
               files; or a folder. If `src` is Parquet, as for clean(), the folder gets the same files with the same
               columns. A killed job that is started again with the same arguments then goes on with the next file, and
               a source that has changed, or is gone, is an error. Otherwise the folder must be there
     restart   remove what an earlier job has written into the folder, and begin again
     state, storage_options, filesystem
-              as in clean(), of `src` and `keep`; `src` and `evals` are reached alike. Remote corpora must be Parquet files
+              as in clean(), of `src` and `dst`; `src` and `evals` are reached alike. Remote corpora must be Parquet files
     threads   None: all processors
     progress  as of Index.add(), with documents
 
     It is an error if no document has a text, such as because the column has another name.
     """
+    check_names(wrong, decontaminate, takes_settings=False)
     if not 0 <= changed <= 0.5:
         raise ValueError(f"changed: {changed}; it is a share of an item's words, from 0 to 0.5")
 
     def names(given: str | Sequence[str] | None) -> list[str]:
-        return [] if given is None else [given] if isinstance(given, str) else list(given)
+        several = [] if given is None else [given] if isinstance(given, str) else list(given)
+        return [each for name in several for each in ([name, "/" + name.replace(".", "/")] if "." in name else [name])]
 
+    src, evals = paths_or_table(src, names(text)[0] if text else "text"), paths_or_table(evals, "question")
     sets = pairs({"input.text": names(text), "input.id": names(id), "threads": threads})
     rules = (names(question), names(answer), changed)
     reading, keeping = Where.of_both(storage_options, filesystem)
-    to = None if keep is None else keeping.place(keep)
+    to = None if dst is None else keeping.place(dst)
     with _files(evals, "evals", reading) as items:
         if to is not None and (files := _files_for_a_folder(src, to, reading)):
             asked = {"decontaminate": [names(text), names(id), *rules], "evals": _content(items)}
@@ -148,10 +154,10 @@ def decontaminate(
         if restart:
             raise ValueError("restart: only a job that writes a folder of Parquet files can be begun again")
         if isinstance(to, Remote):
-            raise ValueError(f"keep: {to}: only a folder of Parquet files can be written there, from a `src` of Parquet files")
-        remote = [place for place in _places(src, reading) if isinstance(place, Remote)] if _is_paths(src) else []
+            raise ValueError(f"dst: {to}: only a folder of Parquet files can be written there, from a `src` of Parquet files")
+        remote = [place for place, _ in each_place(src, reading) if isinstance(place, Remote)] if is_paths(src) else []
         if remote and to is not None:
-            raise ValueError(f"keep: {to}: of a remote corpus a folder is written; name one")
+            raise ValueError(f"dst: {to}: of a remote corpus a folder is written; name one")
         if remote:
             with reporter(progress, []) as report:
                 parts: list[dict[str, Any]] = []
@@ -160,7 +166,7 @@ def decontaminate(
                     parts.append(_streamed(file.source, items, rules, sets, _from(report, before)))
                 said = _all_of(parts)
         else:
-            with _files(src, "src", reading) as paths, reporter(progress, [] if _is_paths(src) else src) as report:
+            with _files(src, "src", reading) as paths, reporter(progress, [] if is_paths(src) else src) as report:
                 said = _core.decontaminate(items, paths, *rules, "" if to is None else to, sets, report)
     return _result(said, [json.loads(line) for line in said["lines"].splitlines()], names(text))
 
@@ -192,9 +198,9 @@ def _result(said: dict[str, Any], findings: list[dict[str, Any]], text: list[str
 _COUNTS = ("documents", "texts", "contaminated", "rejected")
 
 
-def _files_for_a_folder(src: Any, keep: Place, where: Where) -> list[File]:
-    """The Parquet files of `src`, if `keep` is a folder for them; otherwise none."""
-    if not _is_paths(src) or (not is_folder(keep) and os.path.splitext(base_name(keep))[1]):
+def _files_for_a_folder(src: Any, dst: Place, where: Where) -> list[File]:
+    """The Parquet files of `src`, if `dst` is a folder for them; otherwise none."""
+    if not is_paths(src) or (not is_folder(dst) and os.path.splitext(base_name(dst))[1]):
         return []
     try:
         files = relative_files(src, where)
@@ -202,7 +208,7 @@ def _files_for_a_folder(src: Any, keep: Place, where: Where) -> list[File]:
         return []  # the extension says what is wrong, or reads files of other kinds
     if not all(is_parquet(file.source) for file in files):
         return []
-    check_outside(files, keep, "keep")
+    check_outside(files, dst, "dst")
     return files
 
 
@@ -243,8 +249,12 @@ def _look_through(job: Job, file: File, items: list[str], rules: Any, sets: Any,
     before = sum(counts["documents"] for counts in written.values())
     if isinstance(file.source, Remote) or isinstance(target, Remote):
         said = _rows_without_items(file.source, target, items, rules, sets, _from(report, before))
-        job.check(file)
-        _done(job, file, said)
+        try:
+            job.check(file)
+        except BaseException:
+            discard(target)
+            raise
+        _done(job, file, target, said)
         return
     os.makedirs(os.path.dirname(target), exist_ok=True)
     kept = f"{temporary(target)}.parquet"  # the extension goes by the name
@@ -255,12 +265,12 @@ def _look_through(job: Job, file: File, items: list[str], rules: Any, sets: Any,
         shutil.copyfile(file.source, kept)
     job.check(file)
     os.replace(kept, temporary(target))
-    _done(job, file, said)
+    _done(job, file, target, said)
 
 
-def _done(job: Job, file: File, said: dict[str, Any]) -> None:
+def _done(job: Job, file: File, target: Place, said: dict[str, Any]) -> None:
     write_whole(_found(job, file.name), said["lines"])
-    put_in_place(job.target(file.name))
+    put_in_place(target)
     job.state.update(items=said["items"], too_short=said["too_short"])
     job.state["written"][file.name] = {name: said[name] for name in (*_COUNTS, "messages")}
     job.save()
@@ -290,8 +300,8 @@ def _streamed(source: Place, items: list[str], rules: Any, sets: Any, report: An
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
-    named = [name.split(".")[0] for key, value in sets if key.startswith("input.") for name in value.split(", ")]
-    wanted = [name for name in columns_of(source) if name in ("url", *named)]
+    named = [name for key, value in sets if key.startswith("input.") for name in value.split(", ")]
+    wanted = [name for name in schema_of(source).names if name == "url" or any(f"{one}/".startswith((f"{name}/", f"/{name}/")) for one in named)]
     parts, first_row = [], 0
     with tempfile.TemporaryDirectory(prefix="doppel-") as folder:
         path = os.path.join(folder, "rows.parquet")

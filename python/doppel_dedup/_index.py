@@ -85,8 +85,8 @@ class Index:
         texts     a list of str, bytes (UTF-8) or None, or an Arrow column (pyarrow, polars, pandas with Arrow): string,
                   large_string, string_view or binary. A document without text (None, null, "") is "unscored"; bytes
                   that are not UTF-8 separate words.
-        ids       str, bytes or integers, as many as texts; without them, the id of a document is its number in the
-                  index
+        ids       str, bytes, integers or UUIDs, as many as texts; without them, the id of a document is its number in
+                  the index
         dates     datetime, ISO 8601, seconds or milliseconds since 1970, or an Arrow column of any of these; they drive
                   expire_after
         progress  called with (done, total) several times a second; True: shows a bar, if tqdm is installed

@@ -9,8 +9,7 @@ import shutil
 from typing import Any, NamedTuple
 
 from ._places import (
-    Place, Remote, Where, base_name, child, each, exists, fitting, identity, is_below, is_empty, is_folder, local_path, no_files,
-    parquet_below, remove, temporary,
+    Place, Remote, Where, base_name, child, each, identity, is_below, is_empty, local_path, parquet_files, remove, temporary,
 )  # fmt: skip
 
 
@@ -21,23 +20,7 @@ class File(NamedTuple):
 
 def relative_files(src: Any, where: Where = Where()) -> list[File]:
     """The Parquet files of `src`, with their paths below the output."""
-    out: list[File] = []
-    for given in [src] if isinstance(src, (str, os.PathLike)) else src:
-        place = where.place(given)
-        if is_folder(place):
-            out += [File(file, name) for file, name in parquet_below(place)]
-            continue
-        found = [] if exists(place) else fitting(place)
-        if not found:
-            if not exists(place):
-                raise FileNotFoundError(f"{place}: no such file, and no file fits it")
-            out.append(File(place, base_name(place)))
-        elif all(is_folder(one) for one in found):
-            out += [File(file, os.path.join(base_name(folder), name)) for folder in found for file, name in parquet_below(folder)]
-        else:
-            out += [File(one, base_name(one)) for one in found if not is_folder(one)]
-    if not out:
-        raise no_files(src)
+    out = [File(*found) for found in parquet_files(src, where)]
     taken: dict[str, Place] = {}
     for file in out:
         if str(taken.setdefault(file.name, file.source)) != str(file.source):

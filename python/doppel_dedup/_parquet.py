@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 import numpy as np
 
 from ._index import Index
-from ._places import Place, Remote, Where, each, for_reader, identity, is_folder, no_files, parquet_below
-from ._settings import IndexSettings
-from ._tables import check_columns
+from ._places import Place, Remote, Where, each, for_reader, identity, parquet_files
+from ._settings import IndexSettings, check_names
+from ._columns import check_columns, column_of, plain
 from ._verdicts import Verdicts
 
 if TYPE_CHECKING:
@@ -27,23 +27,13 @@ _BATCH_BYTES = 64 << 20  # that the rows of a batch take, about
 _DICTIONARY_BYTES = 4 << 20  # that a writer puts into a dictionary at most; Arrow's limit is 1 MB
 
 
-def parquet_files(paths: Any, where: Where = Where()) -> list[Place]:
-    out: list[Place] = []
-    for path in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
-        place = where.place(path)
-        out += [file for file, _ in parquet_below(place)] if is_folder(place) else [place]
-    if not out:
-        raise no_files(paths)
-    return out
-
-
-def columns_of(name: Place) -> list[str]:
+def schema_of(name: Place) -> pyarrow.Schema:
     """The columns of a Parquet file. The error names the file."""
     import pyarrow
     import pyarrow.parquet as parquet
 
     try:
-        return list(parquet.read_schema(for_reader(name)).names)
+        return parquet.read_schema(for_reader(name))
     except (pyarrow.ArrowException, OSError) as error:
         if isinstance(error, FileNotFoundError):
             raise
@@ -55,9 +45,13 @@ class _AtOnce(NamedTuple):
     decoded: int  # of these, decoded at once: fewer in a large row group, where long rows may lie side by side
 
 
+def _is_in(path: str, columns: Sequence[str]) -> bool:
+    return any(f"{path}.".startswith(f"{column}.") for column in columns)
+
+
 def _at_once(group: Any, columns: Sequence[str] | None, batch_rows: int) -> _AtOnce:
     chunks = [group.column(i) for i in range(group.num_columns)]
-    size = sum(chunk.total_uncompressed_size for chunk in chunks if columns is None or chunk.path_in_schema.split(".")[0] in columns)
+    size = sum(chunk.total_uncompressed_size for chunk in chunks if columns is None or _is_in(chunk.path_in_schema, columns))
     rows = batch_rows
     while rows > 1 and size * rows > _BATCH_BYTES * group.num_rows:
         rows = (rows + 1) // 2  # so that row groups that are alike are read with one number
@@ -153,7 +147,7 @@ def parquet_batches(
     try:
         with parquet.ParquetFile(for_reader(name), **how) as file:
             streams = file.metadata.num_columns if columns is None else len(columns)
-            check_columns({column: None for column in file.schema_arrow.names}, wanted)
+            check_columns(file.schema_arrow, wanted, str(name))
             groups = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
             at_once = [_at_once(file.metadata.row_group(i), columns, batch_rows) for i in range(file.num_row_groups)]
             repeated = _repeated_texts(file, batch_rows)
@@ -249,10 +243,10 @@ def given_rows(
         if handed is not None and handed[0] == number:
             yield number, handed[1], _rows(name, columns or needed, columns, handed[1], first_row), Verdicts(handed[2])
         for batch in parquet_batches(name, columns or needed, columns, batch_rows, first_row):
-            ids = batch.column(id) if id is not None else None
+            ids = plain(column_of(batch, id)) if id is not None else None
             if id is None and isinstance(name, Remote):
                 ids = _places_in(name, first_row, len(batch))
-            yield number, first_row, batch, Verdicts(core.add_rows(pass_, first_row, batch.column(text), ids, None))
+            yield number, first_row, batch, Verdicts(core.add_rows(pass_, first_row, plain(column_of(batch, text)), ids, None))
             first_row += len(batch)
         core.end_file(pass_)
     core.end_files(pass_)
@@ -273,9 +267,10 @@ def scan_parquet(
 ) -> Iterator[tuple[pyarrow.RecordBatch, Verdicts]]:
     """Yields the batches of Parquet files with the verdicts of their rows, in the order of the files. Needs pyarrow.
 
-    paths     files, or directories whose Parquet files (.parquet, .parq, .pq) are read in the order of their names, without those
-              whose names, or whose folders' names, begin with _ or .; also URLs: "s3://bucket/crawl", "hf://...", "https://..."
-    id        a column of ids; without it, a row's id is its place: "crawl/0.parquet/17"
+    paths     files, patterns ("crawl/part-*.parquet"), or directories whose Parquet files (.parquet, .parq, .pq) are read in
+              the order of their names, without those whose names, or whose folders' names, begin with _ or .; also URLs:
+              "s3://bucket/crawl", "hf://...", "https://..."
+    text, id  the columns, or fields inside of them: "doc.text"; without `id`, a row's id is its place: "crawl/0.parquet/17"
     columns   the columns of a batch, which always include text and id; None: all columns
     index     an index to add to; without it, one is made with `settings` and ends with the last batch
     resume    True: skip the rows that an index with a path knows; False: yield all rows; those that it knows have the
@@ -303,9 +298,10 @@ def scan_parquet(
         import pyarrow.parquet
     except ImportError:
         raise ImportError("scan_parquet() reads with pyarrow, which is not installed: pip install pyarrow") from None
+    check_names(settings, scan_parquet)
     needed = [text] if id is None else [text, id]
     chosen = None if columns is None else list(dict.fromkeys([*needed, *columns]))
-    files = parquet_files(paths, Where(storage_options, filesystem))
+    files = [file for file, _ in parquet_files(paths, Where(storage_options, filesystem))]
     own = None
     if index is None:
         index = own = Index(**settings)

@@ -63,10 +63,6 @@ def is_hidden(name: str) -> bool:
     return name.startswith(("_", "."))
 
 
-def no_files(paths: Any) -> FileNotFoundError:
-    return FileNotFoundError(f"{paths}: no Parquet files there: names that end in {', '.join(_ENDINGS)} and do not begin with _ or .")
-
-
 def is_parquet(place: Place) -> bool:
     return base_name(place).lower().endswith(_ENDINGS)
 
@@ -130,6 +126,34 @@ def fitting(pattern: Place) -> list[Place]:
     return [place for place in found if not is_hidden(base_name(place))]
 
 
+def each_place(paths: Any, where: Where) -> Iterator[tuple[Place, bool]]:
+    """Files and folders, and what fits patterns: its folders, or its files if there are any. Each with whether it fits one."""
+    if hasattr(paths, "read"):
+        raise TypeError(f"a {type(paths).__name__} is an open file; give its path, or give it to clean() or deduplicate()")
+    for given in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
+        place = where.place(given)
+        found = [] if is_folder(place) or exists(place) else fitting(place)
+        folders = [is_folder(one) for one in found]
+        yield from ((one, True) for one, folder in zip(found, folders) if folder == all(folders))
+        if not found:
+            yield place, False
+
+
+def parquet_files(paths: Any, where: Where = Where()) -> list[tuple[Place, str]]:
+    """The Parquet files of paths, folders and patterns. With each its path below the folder that was named, or that fits."""
+    out: list[tuple[Place, str]] = []
+    for place, fits in each_place(paths, where):
+        if is_folder(place):
+            out += [(file, os.path.join(base_name(place), name) if fits else name) for file, name in parquet_below(place)]
+        elif not exists(place):
+            raise FileNotFoundError(f"{place}: no such file, and no file fits it")
+        else:
+            out.append((place, base_name(place)))
+    if not out:
+        raise FileNotFoundError(f"{paths}: no Parquet files there: names that end in {', '.join(_ENDINGS)} and do not begin with _ or .")
+    return out
+
+
 def identity(place: Place) -> dict[str, Any]:
     """What a file is known again by: its size, its time, and a checksum of both of its ends.
 
@@ -170,7 +194,7 @@ def child(folder: Place, name: str) -> Place:
 def temporary(target: Place) -> Place:
     """The name that a file of the output has until it is whole."""
     if isinstance(target, Remote):
-        return target.at(posixpath.join(posixpath.dirname(target.path), f".{posixpath.basename(target.path)}.doppel"))
+        return target if target.is_uploaded else target.at(posixpath.join(posixpath.dirname(target.path), f".{posixpath.basename(target.path)}.doppel"))
     return os.path.join(os.path.dirname(target), f".{os.path.basename(target)}.doppel")
 
 
@@ -187,16 +211,28 @@ def writing(target: Place) -> Iterator[Any]:
 
 
 def put_in_place(target: Place) -> None:
-    """Gives a whole file its name."""
+    """Gives a whole file its name. `target` is the object that writing() was given."""
     unfinished = temporary(target)
-    if isinstance(unfinished, Remote):
-        assert isinstance(target, Remote)
-        unfinished.move_to(target)
+    if isinstance(target, Remote):
+        assert isinstance(unfinished, Remote)
+        if unfinished is target:
+            target.commit()
+        else:
+            unfinished.move_to(target)
         return
-    assert isinstance(target, str)
+    assert isinstance(unfinished, str)
     with open(unfinished, "rb") as whole:
         os.fsync(whole.fileno())
     os.replace(unfinished, target)
+
+
+def discard(target: Place) -> None:
+    """Forgets what writing() has written."""
+    unfinished = temporary(target)
+    if unfinished is target and isinstance(target, Remote):
+        target.discard()
+    else:
+        remove(unfinished)
 
 
 def remove(place: Place) -> None:

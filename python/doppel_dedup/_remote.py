@@ -57,6 +57,7 @@ class Remote:
     def __init__(self, fs: Any, path: str, name: str, secrets: tuple[str, ...] = ()) -> None:
         self.fs, self.path, self._name, self._secrets = fs, path, name, secrets
         self._native: Any = None  # a file of pyarrow
+        self._upload: Any = None  # a file that has no name yet
 
     def __str__(self) -> str:
         return self._name
@@ -180,17 +181,47 @@ class Remote:
             raise OSError(f"{self}: the server does not say how long the file is")
         return _Ranges(self, int(size), streams)
 
+    @property
+    def is_uploaded(self) -> bool:
+        """Whether a file gets its name by commit(), which makes one object of the parts of an upload: no server needs to copy it."""
+        return type(self.fs).__module__.startswith("s3fs")
+
     @contextlib.contextmanager
     def writing(self) -> Iterator[Any]:
-        """A file to write. Where it lies there is nothing before it is whole, or what was there."""
-        out = self.tried("written", lambda: self.fs.open(self.path, "wb"))
+        """A file to write. Where it lies there is nothing before it is whole, or what was there; see is_uploaded."""
+        if self.is_uploaded:
+            out = self._upload = self.tried("written", lambda: self.fs._open(self.path, "wb", autocommit=False))
+        else:
+            out = self.tried("written", lambda: self.fs.open(self.path, "wb"))
         try:
             yield _Checked(self, out)
+            self.tried_once("written", out.close)
         except BaseException:
-            with contextlib.suppress(Exception):  # the first error counts
-                out.discard()
+            self._abandon(out)
             raise
-        self.tried_once("written", out.close)
+
+    def _abandon(self, out: Any) -> None:
+        with contextlib.suppress(Exception):  # the first error counts
+            out.discard()
+            out.closed = True  # or Python would close it, and write it
+        self._upload = None
+
+    def discard(self) -> None:
+        """Forgets a file that writing() has written, before commit()."""
+        if self._upload is not None:
+            self._abandon(self._upload)
+
+    def commit(self) -> None:
+        upload, self._upload = self._upload, None
+
+        def commit() -> None:
+            try:
+                upload.commit()
+            except FileNotFoundError:  # no such upload: an earlier try has succeeded without an answer
+                if self.info().get("size") != upload.loc:
+                    raise
+
+        self.tried_once("written", commit)
 
     def tried_once(self, doing: str, call: Callable[[], T]) -> T:
         """For what the library below tries again by itself, and what cannot be done twice."""

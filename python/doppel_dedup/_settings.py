@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypedDict
 
 from . import _core
@@ -62,6 +63,10 @@ class RuleSettings(_Signatures, total=False):
     state_snapshots: int
 
 
+class NoSettings(TypedDict, total=False):
+    """For calls that take none, so that a wrong name gets a hint."""
+
+
 class ThresholdSettings(RuleSettings, total=False):
     """The same with the threshold."""
 
@@ -85,6 +90,38 @@ class IndexSettings(JobSettings, total=False):
     """The arguments of Index."""
 
     path: str | os.PathLike[str] | None
+
+
+# What other libraries call arguments of this one.
+_ELSEWHERE = {
+    "text": ("subset", "on", "column", "text_column", "text_col", "text_field", "text_key", "content"),
+    "id": ("id_column", "id_col", "id_field", "id_key", "ids", "index_column"),
+    "order_by": ("sort_by", "by", "order", "sort"),
+    "threshold": ("similarity", "similarity_threshold", "min_similarity", "jaccard_threshold", "cutoff"),
+    "threads": ("workers", "num_workers", "n_jobs", "num_proc", "processes", "cores"),
+    "shingle_words": ("ngram", "ngrams", "n_grams", "ngram_size", "shingle_size"),
+    "num_perm": ("num_hashes", "num_permutations", "permutations"),
+    "bands": ("num_bands", "num_buckets"),
+    "rows": ("rows_per_band", "hashes_per_bucket"),
+    "src": ("input", "input_path", "source"),
+    "dst": ("output", "output_path", "output_dir", "out", "keep"),
+    "columns": ("keep",),
+    "progress": ("verbose", "show_progress"),
+}
+
+
+def _hint(name: str, known: Iterable[str]) -> str:
+    near = [right for right, others in _ELSEWHERE.items() if name in others and right in known] or difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def check_names(given: Mapping[str, Any], call: Callable[..., Any], takes_settings: bool = True) -> None:
+    """It is an error if one of the further arguments of a call is no setting. The hint may be an argument of the call."""
+    settings = {name.replace(".", "_") for name in _core.settings()} | {"cut", *IndexSettings.__annotations__} if takes_settings else set()
+    for name in given:
+        if name.replace(".", "_") not in settings:
+            own = [one for one, kind in inspect.signature(call).parameters.items() if kind.kind is not inspect.Parameter.VAR_KEYWORD]
+            raise TypeError(f"{name}: no such argument{_hint(name, [*own, *settings])}")
 
 
 def written(value: Any) -> str:
@@ -111,9 +148,7 @@ def pairs(values: Mapping[str, Any]) -> list[tuple[str, str]]:
         if name == "cut":
             raise TypeError("cut: Python does not cut passages; doppel scan --keep kept.parquet does")
         if name not in by_name:
-            near = difflib.get_close_matches(name, list(by_name), n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            raise TypeError(f"{name}: no such setting{hint}")
+            raise TypeError(f"{name}: no such setting{_hint(name, by_name)}")
         out.append((by_name[name], written(value)))
     return out
 

@@ -7,12 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack, overload
 
 from . import _core
-from ._columns import plain
+from ._columns import check_columns, plain
 from ._index import Index
+from ._inputs import named_columns
 from ._progress import Progress, reporter
-from ._settings import IndexSettings, SigningSettings, hash_key_text, pairs
-from ._parquet import parquet_batches, parquet_files
-from ._tables import Order, check_columns, named_columns, order_of, row_order
+from ._settings import IndexSettings, SigningSettings, check_names, hash_key_text, pairs
+from ._parquet import parquet_batches
+from ._places import parquet_files
+from ._tables import Order, order_of, row_order
 
 if TYPE_CHECKING:
     import pyarrow
@@ -79,6 +81,7 @@ def sign_records(
     >>> index.add_signed(records)[1]
     Verdict(id='second', verdict='duplicate', original='first', similarity=1.0, kind='near')
     """
+    check_names(settings, sign_records)
     with reporter(progress, texts) as report:
         return SignedRecords(
             _core.sign_records(plain(texts), plain(ids), plain(dates), pairs(settings), hash_key_text(hash_key), report)
@@ -86,11 +89,11 @@ def sign_records(
 
 
 def columns_to_keep(
-    names: Iterable[str], text: str, id: str, date: str | None, keep: Sequence[str] | None, record: str
+    names: Iterable[str], text: str, id: str, date: str | None, columns: Sequence[str] | None, record: str
 ) -> list[str]:
-    """The columns that a cluster keeps with the record: the id, and `keep`, or all others except the text."""
+    """The columns that a cluster keeps with the record: the id, and `columns`, or all others except the text."""
     names = list(names)
-    kept = [id, *(name for name in (names if keep is None else keep) if name not in (id, text))]
+    kept = [id, *(name for name in (names if columns is None else columns) if name not in (id, text))]
     check_columns(dict.fromkeys(names), [*kept, text, *([date] if date else [])])
     if record in kept:
         raise ValueError(f"record: there is a column {record!r} already; give another name")
@@ -114,7 +117,7 @@ def _columns_of_records(source: Any, record: str, order_by: Any, batch_rows: int
     ):
         import pyarrow
 
-        batches = (batch for name in parquet_files(source) for batch in parquet_batches(name, wanted, wanted, batch_rows))
+        batches = (batch for name, _ in parquet_files(source) for batch in parquet_batches(name, wanted, wanted, batch_rows))
         if not order_by:
             yield from (batch.column(record) for batch in batches)
         elif held := list(batches):
@@ -166,6 +169,7 @@ def resolve(
     """
     import pyarrow
 
+    check_names(settings, resolve)
     own = None
     if index is None:
         index = own = Index(**settings)

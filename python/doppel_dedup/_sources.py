@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
+
+from ._inputs import columns_of_rows, is_open_file, is_rows
 
 if TYPE_CHECKING:
     import pyarrow
@@ -23,11 +26,19 @@ def _batches(src: Any, name: str) -> tuple[pyarrow.Schema, Iterable[pyarrow.Reco
 
     kind = type(src).__module__.split(".")[0].lstrip("_")
     if kind == "datasets":
-        if isinstance(src, dict) or not hasattr(src, "num_rows"):
-            raise TypeError(f"{name}: a {type(src).__name__} of datasets; give one split of it, such as dataset['train'], not as a stream")
+        if isinstance(src, dict):
+            raise TypeError(f"{name}: a {type(src).__name__} of datasets; give one split of it, such as dataset['train']")
         arrow = src.with_format("arrow")
-        table = arrow[:1] if len(src) else src.data.table.slice(0, 0)
-        return table.schema, (batch for part in arrow.iter(10_000) for batch in part.to_batches())
+        tables = iter(arrow.iter(10_000))
+        if hasattr(src, "num_rows"):
+            schema = (arrow[:1] if len(src) else src.data.table.slice(0, 0)).schema
+        elif src.features is not None:
+            schema = src.features.arrow_schema
+        elif (first := next(tables, None)) is not None:
+            schema, tables = first.schema, itertools.chain([first], tables)
+        else:
+            raise ValueError(f"{name}: the {type(src).__name__} has no rows")
+        return schema, (batch for part in tables for batch in part.cast(schema).to_batches())
     if kind == "duckdb":
         reader = src.to_arrow_reader(10_000) if hasattr(src, "to_arrow_reader") else src.fetch_arrow_reader(10_000)
         return reader.schema, reader
@@ -38,8 +49,18 @@ def _batches(src: Any, name: str) -> tuple[pyarrow.Schema, Iterable[pyarrow.Reco
 
         oldest = {"compat_level": polars.CompatLevel.oldest()} if hasattr(polars, "CompatLevel") else {}
         src = src.to_arrow(**oldest)  # Parquet has no view types
+    if is_open_file(src):
+        import pyarrow.parquet as parquet
+
+        src.seek(0)
+        if src.read(4) != b"PAR1":
+            raise ValueError(f"{name}: the open file {getattr(src, 'name', '')} is not Parquet".replace("  ", " "))
+        file = parquet.ParquetFile(src)
+        return file.schema_arrow, file.iter_batches(10_000)
     if hasattr(src, "scanner") and hasattr(src, "to_batches"):
         return src.schema, src.to_batches()  # a Dataset of pyarrow
+    if is_rows(src):
+        src = columns_of_rows(src)
     if isinstance(src, dict):
         table = pa.table(src)
         return table.schema, table.to_batches(10_000)
@@ -57,7 +78,7 @@ def _batches(src: Any, name: str) -> tuple[pyarrow.Schema, Iterable[pyarrow.Reco
         return reader.schema, reader
     raise TypeError(
         f"{name}: {type(src).__name__} is not a table; give files or folders, or a table: a Dataset of Hugging Face or "
-        "pyarrow, a polars DataFrame or LazyFrame, a relation of duckdb, or anything with __arrow_c_stream__"
+        "pyarrow, a polars DataFrame or LazyFrame, a list of dicts, a relation of duckdb, or anything with __arrow_c_stream__"
     )
 
 

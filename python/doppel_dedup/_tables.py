@@ -2,89 +2,22 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, overload
 
 import numpy as np
 
-from ._choice import UNSCORED, Chooser, Keep, choose, packed
-from ._columns import plain
+from ._choice import Chooser, Keep, choose, packed
+from ._clusters import clusters_of
+from ._columns import check_columns, column_of, names_of, plain
 from ._index import Index
+from ._inputs import opened, sorting_columns
 from ._progress import Progress, reporter
-from ._settings import IndexSettings
+from ._settings import IndexSettings, check_names
 from ._verdicts import Verdicts
 
 if TYPE_CHECKING:
     import pyarrow
-
-
-def _names(table: Any) -> list[str]:
-    if hasattr(table, "column_names"):
-        return list(table.column_names)  # pyarrow, datasets
-    if hasattr(table, "columns"):
-        return [str(name) for name in table.columns]  # pandas, polars
-    return [str(name) for name in table]  # a dict
-
-
-def check_columns(table: Any, wanted: Iterable[str]) -> None:
-    names = _names(table)
-    for name in wanted:
-        if not names:
-            raise KeyError(f"no column {name!r}: the table has no columns")
-        if name not in names:
-            near = difflib.get_close_matches(name, names, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise KeyError(f"no column {name!r} among {', '.join(map(repr, names))}{hint}")
-
-
-def _check_dict(table: dict[Any, Any]) -> None:
-    """Checks that the columns of a dict can be read more than once and have the same length."""
-    for name, column in table.items():
-        if not hasattr(column, "__len__") or not hasattr(column, "__getitem__"):
-            raise TypeError(f"{name}: a {type(column).__name__} can be read only once; give a list of it")
-    lengths = {name: len(column) for name, column in table.items()}
-    if len(set(lengths.values())) > 1:
-        raise ValueError(f"the columns are not equally long: {', '.join(f'{name} has {n}' for name, n in lengths.items())}")
-
-
-def is_of_hugging_face(table: Any) -> bool:
-    """Whether it is a Dataset with rows of its own."""
-    if type(table).__module__.split(".")[0] != "datasets":
-        return False
-    if isinstance(table, dict) or not hasattr(table, "num_rows"):
-        raise TypeError(f"a {type(table).__name__} of datasets; give one split of it, such as dataset['train'], not as a stream")
-    return True
-
-
-def named_columns(table: Any) -> Any:
-    """The table as an object with columns by name."""
-    if is_of_hugging_face(table):
-        arrow = table.with_format("arrow")
-        return arrow[:] if len(table) else table.data.table.slice(0, 0)
-    if isinstance(table, dict):
-        _check_dict(table)
-        return table
-    if type(table).__name__ == "LazyFrame":
-        raise TypeError("a LazyFrame has no rows yet; give its collect(), or give it to clean()")
-    if hasattr(table, "columns") and any(hasattr(table, name) for name in ("iloc", "with_row_index", "sort_by")):
-        return table  # pandas, polars, pyarrow
-    why = ""
-    if hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__"):
-        try:
-            import pyarrow
-        except ImportError:
-            raise TypeError(
-                f"{type(table).__name__}: install pyarrow, or give a pandas or polars DataFrame or a dict of lists"
-            ) from None
-        try:
-            return pyarrow.table(table)
-        except pyarrow.ArrowInvalid as error:  # a single column
-            why = f" ({error})"
-    raise TypeError(
-        f"{type(table).__name__} is not a table{why}; give a pyarrow Table, a pandas or polars DataFrame, a dict of lists, or "
-        "anything with __arrow_c_stream__; for texts alone use Index.add()"
-    )
 
 
 Order = str | tuple[str, Literal["asc", "desc"]]
@@ -110,26 +43,25 @@ def order_of(order_by: Order | Sequence[Order] | None, names: Iterable[str]) -> 
 
 def row_order(table: Any, by: Sequence[tuple[str, bool]]) -> np.ndarray[Any, Any]:
     """The row numbers sorted by these columns; equal rows keep their order, missing values come last."""
-    names = [name for name, _ in by]
+    columns = sorting_columns(table, [name for name, _ in by])
+    names = [str(i) for i in range(len(by))]
     if hasattr(table, "sort_by"):  # pyarrow
         import pyarrow
         import pyarrow.compute
 
-        columns = pyarrow.table({str(i): table[name] for i, name in enumerate(names)})
         columns = columns.append_column("row", pyarrow.array(np.arange(len(columns))))
-        keys = [(str(i), "descending" if desc else "ascending") for i, (_, desc) in enumerate(by)] + [("row", "ascending")]
+        keys = [(name, "descending" if desc else "ascending") for name, (_, desc) in zip(names, by)] + [("row", "ascending")]
         return np.asarray(pyarrow.compute.sort_indices(columns, sort_keys=keys))
     if hasattr(table, "with_row_index"):  # polars
-        return table.select(names).with_row_index("row of doppel").sort(
+        return columns.with_row_index("row of doppel").sort(
             names, descending=[desc for _, desc in by], nulls_last=True, maintain_order=True
         )["row of doppel"].to_numpy()
     if hasattr(table, "iloc"):  # pandas
-        rows = table[names].reset_index(drop=True)
         ascending = [not desc for _, desc in by]
-        return rows.sort_values(names, ascending=ascending, kind="stable", na_position="last").index.to_numpy()
-    rows = list(range(len(table[names[0]])))
-    for name, desc in reversed(by):
-        column = table[name]
+        return columns.sort_values(names, ascending=ascending, kind="stable", na_position="last").index.to_numpy()
+    rows = list(range(len(columns["0"])))
+    for name, (_, desc) in reversed([*zip(names, by)]):
+        column = columns[name]
         there = [i for i in rows if column[i] is not None]
         rows = sorted(there, key=column.__getitem__, reverse=desc) + [i for i in rows if column[i] is None]
     return np.array(rows, dtype=np.int64)
@@ -155,23 +87,6 @@ def _arrow(column: Any) -> Any:
     return column if hasattr(column, "combine_chunks") or hasattr(column, "type") else pyarrow.array(column, from_pandas=True)
 
 
-def _keep(table: Any, mask: np.ndarray[Any, Any]) -> Any:
-    if isinstance(table, dict):
-        return {name: [value for value, kept in zip(column, mask) if kept] for name, column in table.items()}
-    if hasattr(table, "iloc"):
-        return table[mask]
-    if hasattr(table, "sort_by"):
-        import pyarrow
-
-        try:
-            return table.filter(pyarrow.array(mask))
-        except pyarrow.ArrowNotImplementedError:  # pyarrow cannot filter columns of views
-            kinds = {"string_view": pyarrow.large_string(), "binary_view": pyarrow.large_binary()}
-            large = pyarrow.schema([field.with_type(kinds.get(str(field.type), field.type)) for field in table.schema])
-            return table.cast(large).filter(pyarrow.array(mask)).cast(table.schema)
-    return table.filter(mask)  # polars
-
-
 T = TypeVar("T")
 
 
@@ -185,6 +100,7 @@ def deduplicate(
     keep: Keep = "first",
     keep_unscored: bool = True,
     with_verdicts: Literal[False] = False,
+    with_clusters: Literal[False] = False,
     progress: Progress = None,
     **settings: Unpack[IndexSettings],
 ) -> T: ...
@@ -198,9 +114,38 @@ def deduplicate(
     keep: Keep = "first",
     keep_unscored: bool = True,
     with_verdicts: Literal[True],
+    with_clusters: Literal[False] = False,
     progress: Progress = None,
     **settings: Unpack[IndexSettings],
 ) -> tuple[T, Verdicts]: ...
+@overload
+def deduplicate(
+    table: T,
+    text: str = "text",
+    id: str | None = None,
+    order_by: Order | Sequence[Order] | None = None,
+    *,
+    keep: Keep = "first",
+    keep_unscored: bool = True,
+    with_verdicts: Literal[False] = False,
+    with_clusters: Literal[True],
+    progress: Progress = None,
+    **settings: Unpack[IndexSettings],
+) -> tuple[T, pyarrow.Table]: ...
+@overload
+def deduplicate(
+    table: T,
+    text: str = "text",
+    id: str | None = None,
+    order_by: Order | Sequence[Order] | None = None,
+    *,
+    keep: Keep = "first",
+    keep_unscored: bool = True,
+    with_verdicts: Literal[True],
+    with_clusters: Literal[True],
+    progress: Progress = None,
+    **settings: Unpack[IndexSettings],
+) -> tuple[T, Verdicts, pyarrow.Table]: ...
 def deduplicate(
     table: Any,
     text: str = "text",
@@ -210,14 +155,17 @@ def deduplicate(
     keep: Keep = "first",
     keep_unscored: bool = True,
     with_verdicts: bool = False,
+    with_clusters: bool = False,
     progress: Progress = None,
     **settings: Unpack[IndexSettings],
 ) -> Any:
     """Returns the table without the rows that repeat an earlier one; type and order stay the same.
 
-    table          a pyarrow Table, a pandas or polars DataFrame, a dict of lists, a Dataset of Hugging Face, or
-                   anything with __arrow_c_stream__, such as a relation of duckdb (it needs pyarrow, and gives a Table)
-    text, id       the columns; without `id`, a row's id is its number
+    table          a pyarrow Table, a pandas or polars DataFrame, a LazyFrame (which is collected), a Dataset or
+                   IterableDataset of Hugging Face, a list of dicts, a dict of lists; a single column: a list of texts, a
+                   Series, an Arrow array; or, as a Table, a Dataset of pyarrow, an open Parquet file, and anything with
+                   __arrow_c_stream__, such as a relation of duckdb
+    text, id       the columns, or fields inside of them: "doc.text"; without `id`, a row's id is its number
     order_by       one or more columns that say what is earlier ("date", "score desc"). Without it, the order of the
                    rows
     keep           which row of a cluster stays: "first", "longest", "shortest", or the one with the largest or smallest
@@ -225,7 +173,10 @@ def deduplicate(
                    rows are copies. A row that repeats a document from before the call never stays. Needs pyarrow,
                    except "first"
     keep_unscored  whether rows without text stay
-    with_verdicts  return (table, Verdicts), with the verdicts in the order in which the rows were judged
+    with_verdicts  return (table, Verdicts), with a verdict for each row, in the order of the table
+    with_clusters  also return a pyarrow Table with a row for each row that went because another one stays: row (and id)
+                   of both, the similarity, and the relation: "exact", "near" or "contained". These two are with the row
+                   that was judged first. Of a row that stays in another index, only the id is known
     settings       as in Index: threshold=0.7, path="index", shingle_words=3
 
     With `path`, the rows are also compared with all documents in the index. The same table gives the same rows when
@@ -236,26 +187,34 @@ def deduplicate(
     >>> deduplicate({"text": ["a b c d e f", "A B C D E F"], "year": [2021, 2020]}, order_by="year")
     {'text': ['A B C D E F'], 'year': [2020]}
     """
-    columns = named_columns(table)
-    by = order_of(order_by, _names(columns))
+    check_names(settings, deduplicate)
+    columns, keep_rows = opened(table, text)
+    by = order_of(order_by, names_of(columns))
     chooser = Chooser(keep, text)
     needed = [text, id, chooser.column, *(name for name, _ in by)]
     check_columns(columns, [name for name in needed if name is not None])
     order = row_order(columns, by) if by else None
-    texts = plain(_take(columns[text], order))
-    ids = plain(_take(columns[id], order)) if id is not None else None
+    texts = plain(_take(column_of(columns, text), order))
+    ids = plain(_take(column_of(columns, id), order)) if id is not None else None
     with Index(**settings) as index:
         with reporter(progress, texts) as report:
             verdicts = Verdicts(index._core.add_table(texts, ids, report))
     mask = verdicts.is_unique
     if chooser.column is not None:
-        values = chooser.values(_arrow(plain(_take(columns[chooser.column], order))))
+        values = chooser.values(_arrow(plain(_take(column_of(columns, chooser.column), order))))
         mask = choose([packed(verdicts._columns.seq, verdicts._columns.verdict)], [values])[0]
-    if keep_unscored:
-        mask = mask | (verdicts._columns.verdict == UNSCORED)
     if order is not None:
         in_order = mask
         mask = np.empty_like(in_order)
         mask[order] = in_order
-    kept = table.select(np.flatnonzero(mask)) if is_of_hugging_face(table) else _keep(columns, mask)
-    return (kept, verdicts) if with_verdicts else kept
+        where = np.empty(len(order), np.int64)
+        where[order] = np.arange(len(order))
+        verdicts = Verdicts(verdicts._columns.take(where, id is None))
+    stays = mask
+    if keep_unscored:
+        mask = mask | verdicts.is_unscored
+    kept = keep_rows(mask)
+    if not with_verdicts and not with_clusters:
+        return kept
+    clusters = (clusters_of(verdicts, stays, id is not None),) if with_clusters else ()
+    return (kept, *((verdicts,) if with_verdicts else ()), *clusters)

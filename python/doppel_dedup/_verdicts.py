@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, overload
 
 import numpy as np
 
 from . import _core
+from ._summary import Summary
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
 
 _VERDICTS = np.array(["unique", "duplicate", "unscored", "rejected", "removal", "skipped"])
 KINDS = np.array(["", "exact", "near", "contained"])
@@ -49,8 +55,8 @@ class Verdict(NamedTuple):
 class Verdicts(Sequence[Verdict]):
     """One row per document, in the order in which the documents were given.
 
-    Columns are NumPy arrays. `pyarrow.table(verdicts)`, `polars.DataFrame(verdicts)` and all else that reads Arrow's C
-    stream interface take them directly.
+    Columns are NumPy arrays, and `verdicts[mask]` has the rows of a mask. `pyarrow.table(verdicts)` and all else that
+    reads Arrow's C stream interface takes them directly; to_arrow(), to_pandas() and to_polars() need pyarrow.
 
     >>> from doppel_dedup import Index
     >>> verdicts = Index().add(["one two three four five six", "one two three four five six", ""])
@@ -74,6 +80,11 @@ class Verdicts(Sequence[Verdict]):
     def is_duplicate(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """True if the document repeats an earlier one: a mask of the documents to drop."""
         return self._columns.verdict == 1
+
+    @property
+    def is_unscored(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """True if the document has no text."""
+        return self._columns.verdict == 2
 
     @property
     def verdict(self) -> np.ndarray[Any, np.dtype[np.str_]]:
@@ -139,6 +150,41 @@ class Verdicts(Sequence[Verdict]):
         """
         return self._columns.arrow_stream()
 
+    def to_arrow(self) -> pyarrow.Table:
+        import pyarrow
+
+        return pyarrow.table(self)
+
+    def to_polars(self) -> polars.DataFrame:
+        import polars
+
+        out = polars.from_arrow(self.to_arrow())
+        assert isinstance(out, polars.DataFrame)
+        return out
+
+    def to_pandas(self) -> pandas.DataFrame:
+        return self.to_arrow().to_pandas()
+
+    @property
+    def summary(self) -> Summary:
+        """How many documents have which verdict.
+
+        >>> from doppel_dedup import Index
+        >>> Index().add(["one two three four five six", "One two three four five six", ""]).summary
+        3 documents
+        verdict    documents  share
+        unique             1  33.3%
+        near copy          1  33.3%
+        unscored           1  33.3%
+        """
+        kinds = self._columns.kind[self._columns.verdict == 1]
+        counts = {name: int(n) for name, n in zip(_VERDICTS, np.bincount(self._columns.verdict, minlength=len(_VERDICTS)))}
+        copies = {("contained copy" if name == "contained" else f"{name} copy"): int(n) for name, n in zip(KINDS, np.bincount(kinds, minlength=len(KINDS))) if name}
+        rows = {"unique": counts.pop("unique"), **copies, **{name: n for name, n in counts.items() if name != "duplicate"}}
+        rows = {name: n for name, n in rows.items() if n}
+        title = f"{len(self):,} document{'' if len(self) == 1 else 's'}"
+        return Summary(title, {"verdict": list(rows), "documents": list(rows.values()), "share": [n / len(self) for n in rows.values()]})
+
     def __len__(self) -> int:
         return len(self._columns)
 
@@ -154,14 +200,29 @@ class Verdicts(Sequence[Verdict]):
     def __getitem__(self, row: int) -> Verdict: ...
     @overload
     def __getitem__(self, row: slice) -> list[Verdict]: ...
-    def __getitem__(self, row: int | slice) -> Verdict | list[Verdict]:
+    @overload
+    def __getitem__(self, row: Sequence[bool] | Sequence[int] | np.ndarray[Any, Any]) -> Verdicts: ...
+    def __getitem__(self, row: Any) -> Verdict | list[Verdict] | Verdicts:
+        """A row; of a slice a list of rows; of a mask, or of row numbers, the verdicts of these rows."""
+        if not isinstance(row, (int, np.integer, slice)):
+            return self._rows(np.asarray(row))
         if isinstance(row, slice):
             return [Verdict(*self._columns.row(i)) for i in range(*row.indices(len(self)))]
         if row < 0:
             row += len(self)
         if not 0 <= row < len(self):
             raise IndexError(f"row {row} of {len(self)}")
-        return Verdict(*self._columns.row(row))
+        return Verdict(*self._columns.row(int(row)))
+
+    def _rows(self, rows: np.ndarray[Any, Any]) -> Verdicts:
+        if rows.dtype == bool:
+            if rows.shape != (len(self),):
+                raise IndexError(f"a mask of {len(rows)} rows, and there are {len(self)} verdicts")
+            rows = np.flatnonzero(rows)
+        elif len(rows) and not np.issubdtype(rows.dtype, np.integer):
+            raise TypeError("give a row number, a slice, a mask, or a list of row numbers")
+        rows = rows.astype(np.int64)
+        return Verdicts(self._columns.take(np.where(rows < 0, rows + len(self), rows), False))
 
     def __iter__(self) -> Iterator[Verdict]:
         return (Verdict(*self._columns.row(i)) for i in range(len(self)))

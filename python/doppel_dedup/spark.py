@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from ._choice import UNIQUE, UNSCORED, Chooser, Keep, Numbers, choose, packed, verdicts_of
+from ._columns import check_columns
 from ._index import Index
-from ._settings import ClusterSettings, IndexSettings, SigningSettings
+from ._settings import ClusterSettings, IndexSettings, SigningSettings, check_names
 from ._signed import RECORD, columns_to_keep, sign_records
-from ._tables import Order, check_columns, order_of
+from ._tables import Order, order_of
 
 if TYPE_CHECKING:
     import pyarrow
@@ -41,7 +42,7 @@ def sign(
     id: str = "id",
     date: str | None = None,
     *,
-    keep: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
     record: str = RECORD,
     hash_key: str | bytes | None = None,
     **settings: Unpack[ClusterSettings],
@@ -49,7 +50,7 @@ def sign(
     """Replaces the text of each row by a signed record, in the same partitions.
 
     text, id, date  the columns; ids are strings or integers, and never null
-    keep            the other columns to keep; None: all except the text
+    columns         the other columns of the result; None: all except the text
     record          the name of the new column
     hash_key        the key of the index that decides (Index.hash_key); without it, the public one
     settings        the index's settings for signatures: num_perm, shingle_words and so on
@@ -64,7 +65,8 @@ def sign(
     """
     from pyspark.sql.types import BinaryType, StructField, StructType
 
-    kept = columns_to_keep(df.columns, text, id, date, keep, record)
+    check_names(settings, sign)
+    kept = columns_to_keep(df.columns, text, id, date, columns, record)
     needed = list(dict.fromkeys([*kept, text, *([date] if date else [])]))
     _check_ids(df, id)
     signing: SigningSettings = {**settings, "threads": 1}  # Spark runs one task per core
@@ -113,6 +115,7 @@ def deduplicate(
     from pyspark import StorageLevel
     from pyspark.sql import functions as F
 
+    check_names(settings, deduplicate)
     by = order_of(order_by, df.columns)
     if not by:
         raise ValueError("order_by: a DataFrame has no order; name the column, or columns, that say what is earlier")
@@ -133,7 +136,7 @@ def deduplicate(
     try:
         judged = numbered.withColumns({_VALUE: column for column in value})
         besides = [_ROW, _TEXT, *([_VALUE] if value else [])]
-        signed = sign(judged, text, id, date, keep=[*(name for name, _ in by), *besides], hash_key=index.hash_key, **signing)
+        signed = sign(judged, text, id, date, columns=[*(name for name, _ in by), *besides], hash_key=index.hash_key, **signing)
         signed = signed.persist(StorageLevel.DISK_ONLY)  # sorting reads it twice
         try:
             keys = [F.col(name).desc_nulls_last() if desc else F.col(name).asc_nulls_last() for name, desc in [*by, (id, False)]]

@@ -68,6 +68,18 @@ nb::list relations(const Columns& columns, size_t i) {
   return out;
 }
 
+Columns some_rows(const Columns& columns, const nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig>& rows,
+                  bool renumber) {
+  std::vector<size_t> places;
+  for (size_t i = 0; i < rows.shape(0); ++i) {
+    const int64_t row = rows.data()[i];
+    if (row < 0 || static_cast<uint64_t>(row) >= columns.verdicts->size())
+      throw nb::index_error("no such row");
+    places.push_back(static_cast<size_t>(row));
+  }
+  return {std::make_shared<Verdicts>(taken(*columns.verdicts, places, renumber))};
+}
+
 Columns of_bytes(const nb::bytes& bytes, uint64_t rows) {
   auto verdicts = std::make_shared<Verdicts>();
   ByteReader in(std::string_view(bytes.c_str(), bytes.size()));
@@ -94,6 +106,9 @@ void bind_verdicts(nb::module_& m) {
       .def_prop_ro(
           "seq", [](const Columns& c) { return array_of(c, c.verdicts->seq); }, kOwned,
           "the number of a unique document's or the original's place among originals")
+      .def(
+          "take", some_rows, nb::arg("rows"), nb::arg("renumber") = false,
+          "These rows, in this order. renumber: rows whose ids are their numbers get those of the new order.")
       .def("ids", [](const Columns& c) { return texts(c.verdicts->id, nullptr); })
       .def("originals", [](const Columns& c) { return texts(c.verdicts->original, c.verdicts.get()); })
       .def("bytes",

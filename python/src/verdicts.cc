@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <unordered_map>
 
 #include "base/status.h"
 #include "records/metadata.h"
@@ -31,6 +32,23 @@ void RelationColumns::add(const Related& related, std::string_view original_name
   passage_ends.push_back(static_cast<int64_t>(word_begin.size()));
 }
 
+void RelationColumns::add_row(const RelationColumns& from, size_t row, const NewName& new_name) {
+  for (auto i = static_cast<size_t>(from.ends[row]); i < static_cast<size_t>(from.ends[row + 1]); ++i) {
+    relation.push_back(from.relation[i]);
+    original.add(new_name(from.original[i]));
+    of_document.push_back(from.of_document[i]);
+    of_original.push_back(from.of_original[i]);
+    const auto append = [&](std::vector<int64_t>& to, const std::vector<int64_t>& values) {
+      to.insert(to.end(), values.begin() + from.passage_ends[i], values.begin() + from.passage_ends[i + 1]);
+    };
+    append(word_begin, from.word_begin);
+    append(word_end, from.word_end);
+    append(byte_begin, from.byte_begin);
+    append(byte_end, from.byte_end);
+    passage_ends.push_back(static_cast<int64_t>(word_begin.size()));
+  }
+}
+
 absl::Status Verdicts::add(std::string_view name, const Outcome& outcome, std::string_view original_name) {
   if (outcome.verdict == Verdict::unique) {
     for (const Related& each : outcome.related) {
@@ -54,6 +72,36 @@ void Verdicts::add(uint8_t verdict_number, uint8_t kind_number, uint64_t number,
   id.add(name);
   original.add(duplicate ? original_name : std::string_view());
   relations.end_row();
+}
+
+Verdicts taken(const Verdicts& from, const std::vector<size_t>& rows, bool renumber) {
+  std::unordered_map<std::string_view, size_t> place_of;   // by the id that the row had
+  std::unordered_map<uint64_t, size_t> place_of_original;  // by its number
+  for (size_t i = 0; renumber && i < rows.size(); ++i) {
+    place_of.emplace(from.id[rows[i]], i);
+    if (static_cast<Verdict>(from.verdict[rows[i]]) == Verdict::unique)
+      place_of_original.emplace(from.seq[rows[i]], i);
+  }
+  const auto new_name = [&](std::string_view id) {
+    const auto found = place_of.find(id);
+    return found == place_of.end() ? std::string(id) : std::to_string(found->second);
+  };
+  Verdicts out;
+  out.with_relations = from.with_relations;
+  for (const size_t row : rows) {
+    out.verdict.push_back(from.verdict[row]);
+    out.kind.push_back(from.kind[row]);
+    out.seq.push_back(from.seq[row]);
+    out.similarity.push_back(from.similarity[row]);
+    out.id.add(new_name(from.id[row]));
+    const auto original = place_of_original.find(from.seq[row]);
+    const bool here =
+        original != place_of_original.end() && static_cast<Verdict>(from.verdict[row]) == Verdict::duplicate;
+    out.original.add(here ? std::to_string(original->second) : std::string(from.original[row]));
+    out.relations.add_row(from.relations, row, new_name);
+    out.relations.end_row();
+  }
+  return out;
 }
 
 namespace {

@@ -2,6 +2,7 @@
 // Verdicts of documents as columns: for NumPy, for Arrow, or row by row.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,8 @@ struct RelationColumns {
   std::vector<int64_t> word_begin, word_end, byte_begin, byte_end;  // bytes: -1 without the text
 
   void add(const Related& related, std::string_view original_name);
+  using NewName = std::function<std::string(std::string_view id)>;
+  void add_row(const RelationColumns& from, size_t row, const NewName& new_name);
   void end_row() { ends.push_back(static_cast<int64_t>(relation.size())); }
 };
 
@@ -61,6 +64,10 @@ struct Verdicts {
   void add(uint8_t verdict, uint8_t kind, uint64_t seq, uint32_t similarity_ppm, std::string_view name,
            std::string_view original_name);
 };
+
+// These rows of `from`, in this order. `renumber`: `from` is a table whose rows have their numbers as ids;
+// they get those of the new order.
+Verdicts taken(const Verdicts& from, const std::vector<size_t>& rows, bool renumber);
 
 // Appends rows as bytes, from `first` on. Each has u8 verdict, u8 kind, varints number of the original and
 // similarity in millionths, strings id and original (varint length, bytes). If the index knows relations, 128

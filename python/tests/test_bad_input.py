@@ -91,6 +91,28 @@ def test_a_huge_text():
     assert v.verdict.tolist() == ["unique", "duplicate", "unique"]
 
 
+def test_names_of_other_libraries_get_a_hint(tmp_path):
+    for name, right in {"subset": "text", "on": "text", "text_column": "text", "id_column": "id", "sort_by": "order_by", "n_jobs": "threads",
+                        "ngram_size": "shingle_words", "similarity": "threshold", "tresholt": "threshold"}.items():  # fmt: skip
+        with pytest.raises(TypeError, match=f"^{name}: no such argument; did you mean {right}[?]$"):
+            doppel_dedup.deduplicate({"text": ["x"]}, **{name: "x"})
+    for call in (doppel_dedup.clean, doppel_dedup.decontaminate):
+        with pytest.raises(TypeError, match="^text_column: no such argument; did you mean text[?]$"):
+            call(tmp_path, tmp_path / "out", text_column="x")
+        with pytest.raises(TypeError, match="^output: no such argument; did you mean dst[?]$"):
+            call(tmp_path, tmp_path / "out", output="x")
+    with pytest.raises(TypeError, match="^keep: no such argument; did you mean dst[?]$"):
+        doppel_dedup.decontaminate(tmp_path, tmp_path, keep="x")
+    with pytest.raises(TypeError, match="^text_column: no such argument; did you mean text[?]$"):
+        list(doppel_dedup.scan_parquet(tmp_path, text_column="x"))
+    with pytest.raises(TypeError, match="^ngrams: no such argument; did you mean shingle_words[?]$"):
+        doppel_dedup.sign_records(["x"], ["y"], ngrams=3)
+    with pytest.raises(TypeError, match="^nothing_like_it: no such argument$"):
+        doppel_dedup.deduplicate({"text": ["x"]}, nothing_like_it=1)
+    # What is a setting stays one.
+    doppel_dedup.deduplicate({"text": ["x"]}, threshold=0.5, state_fsync="commit", path=tmp_path / "index", repeated_ids="allow")
+
+
 def test_settings():
     with pytest.raises(TypeError, match="numperm: no such setting; did you mean num_perm"):
         Index(numperm=64)

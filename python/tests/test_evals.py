@@ -39,7 +39,7 @@ def test_says_what_the_command_says(tmp_path):
         pq.write_table(pa.Table.from_pylist(rows), tmp_path / f"{name}.parquet")
     corpus, evals = tmp_path / "corpus.jsonl", tmp_path / "evals.jsonl"
     lines = doppel("decontaminate", "-q", "--evals", evals, "--keep", tmp_path / "one.jsonl", corpus).stdout.splitlines()
-    found = decontaminate(corpus, [evals], keep=tmp_path / "two.jsonl", progress=False)
+    found = decontaminate(corpus, [evals], dst=tmp_path / "two.jsonl", progress=False)
     assert found.findings == [json.loads(line) for line in lines]
     assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
     assert {f["document"]["id"]: f["item"]["id"] for f in found.findings} == truth == dict.fromkeys(found.ids) | truth
@@ -54,7 +54,7 @@ def test_says_what_the_command_says(tmp_path):
     for source in (texts, pa.table(columns), columns, tmp_path / "corpus.parquet"):
         for evaluation in (items, tmp_path / "evals.parquet", pa.Table.from_pylist(items)):
             assert said(decontaminate(source, evaluation, progress=False).findings) == said(found.findings)
-    decontaminate(tmp_path / "corpus.parquet", items, keep=tmp_path / "kept.parquet", progress=False)
+    decontaminate(tmp_path / "corpus.parquet", items, dst=tmp_path / "kept.parquet", progress=False)
     assert pq.read_table(tmp_path / "kept.parquet").to_pylist() == [row for row in texts if row["id"] not in truth]
 
 
@@ -81,7 +81,7 @@ def test_fields_and_what_cannot_be(tmp_path):
         some = decontaminate(tmp_path / "rows.jsonl", items, text="body", question="stem", progress=False)
     assert some.rejected == 1 and "rows.jsonl:2" in some.messages[0]
     with pytest.raises(ValueError, match="keep"):
-        decontaminate(tmp_path / "rows.jsonl", items, question="stem", keep=tmp_path / "rows.jsonl", progress=False)
+        decontaminate(tmp_path / "rows.jsonl", items, question="stem", dst=tmp_path / "rows.jsonl", progress=False)
 
 
 ITEM = "which city is the capital of the country in the south"
@@ -106,7 +106,7 @@ def test_from_folder_to_folder(tmp_path):
     wanted = {name: table.filter(pa.array([ITEM not in (t or "") for t in table["text"].to_pylist()], pa.bool_())) for name, table in tables.items()}
     items = items_file(tmp_path, [{"id": "q", "question": ITEM}])
     seen = []
-    found = decontaminate(tmp_path / "in", items, keep=tmp_path / "out", progress=lambda done, total: seen.append(done))
+    found = decontaminate(tmp_path / "in", items, dst=tmp_path / "out", progress=lambda done, total: seen.append(done))
     assert sorted(os.path.relpath(name, tmp_path / "out") for name in found.files) == sorted(tables)
     assert sorted(str(p.relative_to(tmp_path / "out")) for p in (tmp_path / "out").rglob("*") if p.is_file()) == sorted(tables)
     for name, table in wanted.items():
@@ -117,28 +117,28 @@ def test_from_folder_to_folder(tmp_path):
 
     # Again it does nothing; after a kill it goes on with the file that is not whole.
     times = {name: os.stat(name).st_mtime_ns for name in found.files}
-    assert decontaminate(tmp_path / "in", items, keep=tmp_path / "out", progress=False) == found
+    assert decontaminate(tmp_path / "in", items, dst=tmp_path / "out", progress=False) == found
     os.remove(tmp_path / "out" / "more" / "b.parq")
-    assert decontaminate(tmp_path / "in", items, keep=tmp_path / "out", progress=False) == found
+    assert decontaminate(tmp_path / "in", items, dst=tmp_path / "out", progress=False) == found
     assert [name for name in found.files if os.stat(name).st_mtime_ns != times[name]] == [str(tmp_path / "out" / "more" / "b.parq")]
 
     # What has changed is named.
     with pytest.raises(ValueError, match="job with evals=.*restart=True"):
-        decontaminate(tmp_path / "in", [{"id": "q", "question": ITEM + " of all"}], keep=tmp_path / "out", progress=False)
+        decontaminate(tmp_path / "in", [{"id": "q", "question": ITEM + " of all"}], dst=tmp_path / "out", progress=False)
     pq.write_table(tables["a.parquet"][:2], tmp_path / "in" / "a.parquet")
     os.remove(tmp_path / "in" / "more" / "b.parq")
     with pytest.raises(ValueError, match="b.parq is gone.*a.parquet has changed|a.parquet has changed.*b.parq is gone"):
-        decontaminate(tmp_path / "in", items, keep=tmp_path / "out", progress=False)
-    again = decontaminate(tmp_path / "in", items, keep=tmp_path / "out", restart=True, progress=False)
+        decontaminate(tmp_path / "in", items, dst=tmp_path / "out", progress=False)
+    again = decontaminate(tmp_path / "in", items, dst=tmp_path / "out", restart=True, progress=False)
     assert again.documents == 2 and sorted(os.listdir(tmp_path / "out")) == ["a.parquet", "none.parquet"]
-    with pytest.raises(ValueError, match="keep: .* lies in"):
-        decontaminate(tmp_path / "in", items, keep=tmp_path / "in", progress=False)
+    with pytest.raises(ValueError, match="dst: .* lies in"):
+        decontaminate(tmp_path / "in", items, dst=tmp_path / "in", progress=False)
 
 
 def test_the_output_of_clean_is_a_corpus(tmp_path):
     tables = parts(tmp_path / "in")
     clean(tmp_path / "in", tmp_path / "cleaned", id="id", progress=False)
-    found = decontaminate(tmp_path / "cleaned", [{"id": "q", "question": ITEM}], keep=tmp_path / "out", progress=False)
+    found = decontaminate(tmp_path / "cleaned", [{"id": "q", "question": ITEM}], dst=tmp_path / "out", progress=False)
     assert found.contaminated > 0 and sorted(os.path.relpath(name, tmp_path / "out") for name in found.files) == sorted(tables)
     for name, table in tables.items():
         assert pq.read_schema(tmp_path / "out" / name).equals(table.schema)
@@ -153,7 +153,7 @@ def test_no_text_is_an_error(tmp_path):
             if keep is not None and src != tmp_path / "in":
                 continue
             with pytest.raises(ValueError, match='src: no text was read: .*no column "body", which input.text names.*the columns are: '):
-                decontaminate(src, items, text="body", keep=keep, progress=False)
+                decontaminate(src, items, text="body", dst=keep, progress=False)
     for src in (tmp_path / "rows.jsonl", [{"title": ITEM}]):
         with pytest.raises(ValueError, match='src: no text was read: .*no field "txt"'):
             decontaminate(src, items, text="txt", progress=False)
@@ -168,7 +168,7 @@ def test_no_text_is_an_error(tmp_path):
         found = decontaminate([tmp_path / "more.parquet", tmp_path / "other.parquet"], items, progress=False)
     assert found.documents == 5
     with pytest.raises(ValueError, match='other.parquet: no column "text"'):
-        decontaminate([tmp_path / "more.parquet", tmp_path / "other.parquet"], items, keep=tmp_path / "kept", progress=False)
+        decontaminate([tmp_path / "more.parquet", tmp_path / "other.parquet"], items, dst=tmp_path / "kept", progress=False)
     # No documents are no error.
     assert decontaminate(tmp_path / "in" / "none.parquet", items, progress=False).documents == 0
 

@@ -18,7 +18,7 @@ import pytest
 import s3 as server
 from corpus import documents, seed_of_this_run
 
-from doppel_dedup import Index, _remote, clean, decontaminate, scan_parquet
+from doppel_dedup import Index, _job, _remote, clean, decontaminate, scan_parquet
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +85,23 @@ def test_clean_writes_where_it_is_told(s3, keep):
     again = clean("s3://bucket/in", "s3://bucket/out", id="id", keep=keep, clusters="s3://bucket/clusters.parquet",
                   storage_options=s3.options, progress=False)  # fmt: skip
     assert again == there and [path for command, path, _ in s3.faults.requests if command in ("PUT", "POST")] == written
+
+
+def test_an_object_is_written_under_its_name_and_nothing_is_copied(s3, monkeypatch):
+    """Some S3 servers cannot copy objects. The parts of an upload become the object when the file is whole."""
+    everywhere(s3, corpus(random.Random(seed_of_this_run()), rows=300))
+    clean("s3://bucket/in", "s3://bucket/out", id="id", clusters="s3://bucket/clusters.parquet", storage_options=s3.options, progress=False)
+    decontaminate("s3://bucket/in", [{"id": "q", "question": "word1 word2 word3 word4"}], dst="s3://bucket/kept", storage_options=s3.options, progress=False)
+    changes = {path.split("?")[0] for command, path, _ in s3.faults.requests if command not in ("GET", "HEAD")}
+    names = {f"{folder}/{name}" for folder in ("out", "kept") for name in ("0.parquet", "2.parquet", "more/1.parquet")}
+    assert changes == {f"/bucket/{name}" for name in names | {"clusters.parquet"}}
+    # Nothing is there of a file whose source has changed while it was read, and no part of an upload is left.
+    check = _job.Job.check
+    monkeypatch.setattr(_job.Job, "check", lambda job, file: job._refuse([f"{file.name} has changed"]) if job.state["written"] else check(job, file))
+    with pytest.raises(ValueError, match="has changed"):
+        clean("s3://bucket/in", "s3://bucket/other", storage_options=s3.options, progress=False)
+    assert len(s3.files("bucket/other")) == 1
+    assert not s3.fs.call_s3("list_multipart_uploads", Bucket="bucket").get("Uploads")
 
 
 def test_a_file_system_of_pyarrow_or_fsspec(s3):
@@ -264,8 +281,8 @@ def test_decontaminate(s3, tmp_path):
     table = pa.table({"id": [f"d{i}" for i in range(300)], "text": texts, "n": range(300)})
     everywhere(s3, {"a.parquet": table.slice(0, 200), "more/b.parquet": table.slice(200), "more/empty.parquet": table.slice(0, 0)})
     s3.fs.pipe_file("bucket/evals.jsonl", "".join(json.dumps(one) + "\n" for one in evals).encode())
-    here = decontaminate("in", evals, keep="kept", progress=False)
-    there = decontaminate("s3://bucket/in", "s3://bucket/evals.jsonl", keep="s3://bucket/out", storage_options=s3.options, progress=False)
+    here = decontaminate("in", evals, dst="kept", progress=False)
+    there = decontaminate("s3://bucket/in", "s3://bucket/evals.jsonl", dst="s3://bucket/out", storage_options=s3.options, progress=False)
     only = decontaminate("s3://bucket/in", evals, storage_options=s3.options, progress=False)
 
     def said(found):
@@ -278,12 +295,12 @@ def test_decontaminate(s3, tmp_path):
     for name in names:
         with s3.fs.open(f"bucket/out/{name}") as file:
             assert pq.read_table(file).equals(pq.read_table(tmp_path / "kept" / name))
-    assert decontaminate("s3://bucket/in", "s3://bucket/evals.jsonl", keep="s3://bucket/out", storage_options=s3.options, progress=False) == there
+    assert decontaminate("s3://bucket/in", "s3://bucket/evals.jsonl", dst="s3://bucket/out", storage_options=s3.options, progress=False) == there
     s3.put(table.slice(5), "bucket/in/a.parquet")
     with pytest.raises(ValueError, match="s3://bucket/in/a.parquet has changed"):
-        decontaminate("s3://bucket/in", evals, keep="s3://bucket/out", storage_options=s3.options, progress=False)
-    with pytest.raises(ValueError, match="keep: s3://bucket/x.jsonl: only a folder"):
-        decontaminate("in", evals, keep="s3://bucket/x.jsonl", storage_options=s3.options, progress=False)
+        decontaminate("s3://bucket/in", evals, dst="s3://bucket/out", storage_options=s3.options, progress=False)
+    with pytest.raises(ValueError, match="dst: s3://bucket/x.jsonl: only a folder"):
+        decontaminate("in", evals, dst="s3://bucket/x.jsonl", storage_options=s3.options, progress=False)
 
 
 class Web(http.server.SimpleHTTPRequestHandler):

@@ -34,7 +34,7 @@ def test_a_type_checker_finds_a_wrong_setting(tmp_path):
     pytest.importorskip("mypy")
     program = """
         import pyarrow as pa
-        from doppel_dedup import Index, clean, deduplicate, scan_parquet, sign_records
+        from doppel_dedup import Index, Verdict, Verdicts, clean, decontaminate, deduplicate, scan_parquet, sign_records
 
         Index(threshold=0.7, path="x", shingle_words=3, repeated_ids="allow")
         Index(treshold=0.7)  # error
@@ -49,6 +49,13 @@ def test_a_type_checker_finds_a_wrong_setting(tmp_path):
         sign_records(["x"], ["y"], num_perm="many")  # error
         kept: dict[str, list[str]] = deduplicate({"text": ["x"]})
         number: int = deduplicate({"text": ["x"]})  # error
+        deduplicate({"text": ["x"]}, subset="text")  # error
+        decontaminate("a", "b", keep="c")  # error
+        rows, verdicts, clusters = deduplicate(["x"], with_verdicts=True, with_clusters=True)
+        some: Verdicts = verdicts[verdicts.is_duplicate]
+        one: Verdict = some[0]
+        texts: list[str] = rows
+        text: str = clean("a", "b").summary  # error
     """
     file = tmp_path / "program.py"
     file.write_text(textwrap.dedent(program))
