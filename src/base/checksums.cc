@@ -188,36 +188,97 @@ void Sha1::blocks(const uint8_t* bytes, size_t count) {
   for (; count != 0; --count, bytes += 64) by_words(state_, bytes);
 }
 
-void Sha1::update(std::string_view bytes) {
+namespace {
+
+// Hands whole blocks of 64 bytes to `blocks`; keeps the rest in `open`.
+template <typename Blocks>
+void take_blocks(std::string_view bytes, std::array<uint8_t, 64>& open, uint64_t& count,
+                 const Blocks& blocks) {
   const auto* data = reinterpret_cast<const uint8_t*>(bytes.data());
   size_t left = bytes.size();
-  const size_t open = bytes_ % 64;
-  bytes_ += left;
-  if (open != 0) {
-    const size_t step = std::min(64 - open, left);
-    std::copy_n(data, step, open_.begin() + static_cast<ptrdiff_t>(open));
+  const size_t begun = count % 64;
+  count += left;
+  if (begun != 0) {
+    const size_t step = std::min(64 - begun, left);
+    std::copy_n(data, step, open.begin() + static_cast<ptrdiff_t>(begun));
     data += step;
     left -= step;
-    if (open + step < 64) return;
-    blocks(open_.data(), 1);
+    if (begun + step < 64) return;
+    blocks(open.data(), 1);
   }
   blocks(data, left / 64);
   data += left - left % 64;
   left %= 64;
-  std::copy_n(data, left, open_.begin());
+  std::copy_n(data, left, open.begin());
 }
 
-Sha1::Digest Sha1::finish() {
-  const uint64_t bits = bytes_ * 8;
+// Both end with a one, zeros, and the length in bits; then the state is the digest.
+template <typename Sha, size_t kWords>
+auto finished(Sha& sha, uint64_t bytes, const std::array<uint32_t, kWords>& state) {
+  const uint64_t bits = bytes * 8;
   std::array<char, 64> end{};
   end[0] = static_cast<char>(0x80);
-  update({end.data(), 1 + (119 - bytes_ % 64) % 64});
+  sha.update({end.data(), 1 + (119 - bytes % 64) % 64});
   std::array<char, 8> length;
   for (size_t i = 0; i < 8; ++i) length[i] = static_cast<char>(bits >> (56 - 8 * i));
-  update({length.data(), length.size()});
-  Digest out;
-  for (size_t i = 0; i < 20; ++i) out[i] = static_cast<uint8_t>(state_[i / 4] >> (24 - 8 * (i % 4)));
+  sha.update({length.data(), length.size()});
+  typename Sha::Digest out;
+  for (size_t i = 0; i < out.size(); ++i) out[i] = static_cast<uint8_t>(state[i / 4] >> (24 - 8 * (i % 4)));
   return out;
 }
+
+constexpr std::array<uint32_t, 64> kRounds256{
+    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
+
+void block256(std::array<uint32_t, 8>& state, const uint8_t* bytes) {
+  std::array<uint32_t, 64> w;
+  for (size_t i = 0; i < 16; ++i) {
+    w[i] = uint32_t{bytes[4 * i]} << 24 | uint32_t{bytes[4 * i + 1]} << 16 | uint32_t{bytes[4 * i + 2]} << 8 |
+           bytes[4 * i + 3];
+  }
+  for (size_t i = 16; i < 64; ++i) {
+    const uint32_t low = std::rotr(w[i - 15], 7) ^ std::rotr(w[i - 15], 18) ^ w[i - 15] >> 3;
+    const uint32_t high = std::rotr(w[i - 2], 17) ^ std::rotr(w[i - 2], 19) ^ w[i - 2] >> 10;
+    w[i] = w[i - 16] + low + w[i - 7] + high;
+  }
+  auto [a, b, c, d, e, f, g, h] = state;
+  for (size_t i = 0; i < 64; ++i) {
+    const uint32_t high = std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25);
+    const uint32_t low = std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22);
+    const uint32_t one = h + high + ((e & f) ^ (~e & g)) + kRounds256[i] + w[i];
+    const uint32_t two = low + ((a & b) ^ (a & c) ^ (b & c));
+    h = g;
+    g = f;
+    f = e;
+    e = d + one;
+    d = c;
+    c = b;
+    b = a;
+    a = one + two;
+  }
+  const std::array<uint32_t, 8> add{a, b, c, d, e, f, g, h};
+  for (size_t i = 0; i < 8; ++i) state[i] += add[i];
+}
+
+}  // namespace
+
+void Sha1::update(std::string_view bytes) {
+  take_blocks(bytes, open_, bytes_, [this](const uint8_t* data, size_t count) { blocks(data, count); });
+}
+Sha1::Digest Sha1::finish() { return finished(*this, bytes_, state_); }
+
+void Sha256::update(std::string_view bytes) {
+  take_blocks(bytes, open_, bytes_, [this](const uint8_t* data, size_t count) {
+    for (; count != 0; --count, data += 64) block256(state_, data);
+  });
+}
+Sha256::Digest Sha256::finish() { return finished(*this, bytes_, state_); }
 
 }  // namespace doppel

@@ -27,4 +27,19 @@ class Sha1 {
   uint64_t bytes_ = 0;
 };
 
+// SHA-256 (RFC 6234): WACZ files name their parts by it.
+class Sha256 {
+ public:
+  using Digest = std::array<uint8_t, 32>;
+  void update(std::string_view bytes);
+  // The last call on this object.
+  Digest finish();
+
+ private:
+  std::array<uint32_t, 8> state_{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  std::array<uint8_t, 64> open_{};
+  uint64_t bytes_ = 0;
+};
+
 }  // namespace doppel

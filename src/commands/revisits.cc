@@ -21,7 +21,7 @@ namespace {
 struct RevisitsFlags {
   std::string input = "-", output = "-", directory;
   std::vector<std::string> paths;
-  bool dry_run = false, verify = false;
+  bool wacz = false, dry_run = false, verify = false;
 };
 
 using Counts = CopiesOfEvents::Counts;
@@ -113,6 +113,7 @@ void print_report(const RewriteReport& report, const Counts& events, const Revis
             human_bytes(report.bytes), with_commas(report.replaced), human_bytes(saved),
             report.bytes == 0 ? "" : fmt::format(" ({:.1f} %)", 100.0 * saved / report.bytes));
   print_err("  before {} bytes, now {}\n", report.bytes, report.written);
+  if (report.packed != 0) print_err("  {} written\n", counted(report.packed, "WACZ file"));
   if (report.arcs != 0)
     print_err("  {} ARC files are not written again, because they have no revisit records\n",
               with_commas(report.arcs));
@@ -138,7 +139,8 @@ int rewrite(const RevisitsFlags& flags) {
                   kExitUsage);
     }
   }
-  const absl::StatusOr<std::unique_ptr<Rewriter>> rewriter = Rewriter::open(flags.paths, flags.directory);
+  const absl::StatusOr<std::unique_ptr<Rewriter>> rewriter =
+      Rewriter::open(flags.paths, flags.directory, flags.wacz);
   if (!rewriter.ok()) return fail("revisits", rewriter.status(), kExitUsage);
   absl::StatusOr<CopiesOfEvents> events = CopiesOfEvents::open(flags.input);
   if (!events.ok()) return stopped(events.status());
@@ -149,6 +151,7 @@ int rewrite(const RevisitsFlags& flags) {
     return stopped(status);
   absl::Status status = flags.dry_run ? (*rewriter)->estimate() : (*rewriter)->write({flags.input});
   if (status.ok() && flags.verify) status = (*rewriter)->verify();
+  if (status.ok() && flags.wacz) status = (*rewriter)->pack();
   if (!status.ok()) return stopped(status);
   const RewriteReport& report = (*rewriter)->report();
   print_report(report, events->counts(), flags);
@@ -194,6 +197,11 @@ int revisits_main(int argc, char** argv) {
          "--verify", flags.verify,
          "after --rewrite: read what was written, and look up the original of each new revisit record by "
          "the URI, date and digest that it names")
+      ->needs(to);
+  app.add_flag(
+         "--wacz", flags.wacz,
+         "after --rewrite: write WACZ files for WACZ files, with a new index, new digests, and the pages "
+         "and metadata that they had")
       ->needs(to);
   to->excludes(output);
   dry_run->excludes(output)->excludes(to);

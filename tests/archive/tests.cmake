@@ -20,6 +20,11 @@ if(Python3_FOUND)
       --venv ${CMAKE_BINARY_DIR}/venv-replay)
   set_tests_properties(archive/rewrite archive/referee PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS slow
     RESOURCE_LOCK venv-replay)
+  # Installs wacz into the build folder.
+  add_test(NAME archive/wacz
+    COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/wacz_test.py --binary $<TARGET_FILE:doppel_cli>
+      --venv ${CMAKE_BINARY_DIR}/venv-wacz)
+  set_tests_properties(archive/wacz PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS slow)
   add_test(NAME archive/kafka
     COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/kafka_test.py --binary $<TARGET_FILE:doppel_cli>
       --kafka ${CMAKE_BINARY_DIR}/kafka-tests)

@@ -17,6 +17,7 @@
 #include "base/status.h"
 #include "files/byte_stream.h"
 #include "files/output_file.h"
+#include "files/revisits/wacz_file.h"
 #include "files/revisits/warc_set.h"
 #include "files/warc/captures.h"
 #include "files/warc/record_at.h"
@@ -33,6 +34,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kProblemsKept = 20;
+const std::string kParts = ".parts";
 
 HashKey random_key() {
   std::random_device random;
@@ -116,6 +118,8 @@ struct Rewriter::State {
   std::vector<Replacement> settle(size_t number);
 
   std::string directory;
+  bool wacz = false;                            // WACZ files are written
+  std::map<std::string, std::string> packages;  // by the folder of their parts: the WACZ files that were read
   WarcSet files;
   Spill spill;
   std::vector<PayloadCopy> events;
@@ -136,7 +140,7 @@ Rewriter::~Rewriter() = default;
 const RewriteReport& Rewriter::report() const { return state_->report; }
 
 absl::StatusOr<std::unique_ptr<Rewriter>> Rewriter::open(const std::vector<std::string>& paths,
-                                                         const std::string& directory) {
+                                                         const std::string& directory, bool wacz) {
   std::vector<std::string> problems;
   ASSIGN_OR_RETURN(WarcSet files, WarcSet::of(paths, directory, problems));
   std::error_code error;
@@ -145,6 +149,7 @@ absl::StatusOr<std::unique_ptr<Rewriter>> Rewriter::open(const std::vector<std::
   ASSIGN_OR_RETURN(Spill spill,
                    Spill::open(directory.empty() ? fs::temp_directory_path(error).string() : directory));
   auto state = std::make_unique<State>(directory, std::move(files), std::move(spill));
+  state->wacz = wacz;
   state->report.arcs = state->files.arcs_left_out();
   for (std::string& problem : problems) state->problem(std::move(problem));
   return std::unique_ptr<Rewriter>(new Rewriter(std::move(state)));
@@ -326,8 +331,15 @@ absl::Status Rewriter::write(const std::vector<std::string>& others) {
   std::map<std::string, size_t> outputs = s.outputs({});
   if (outputs.empty()) outputs = s.outputs(s.common_folder());
   for (const auto& [name, i] : outputs) {
-    if (::stat(name.c_str(), &info) == 0 && read.contains({info.st_dev, info.st_ino})) {
-      return invalid(fmt::format("{} would overwrite an input; name another directory", name));
+    const InputFile& file = s.files.file(i);
+    std::string whole = name;
+    if (s.wacz && !file.member.empty()) {
+      const std::string parts = name.substr(0, name.size() - file.member.size() - 1);
+      s.packages.emplace(parts, file.path);
+      whole = parts.substr(0, parts.size() - kParts.size());
+    }
+    if (::stat(whole.c_str(), &info) == 0 && read.contains({info.st_dev, info.st_ino})) {
+      return invalid(fmt::format("{} would overwrite an input; name another directory", whole));
     }
   }
   remove_left_over(outputs);
@@ -362,7 +374,9 @@ std::map<std::string, size_t> Rewriter::State::outputs(const fs::path& folder) c
                                ? fs::path(file.path).filename()
                                : fs::absolute(file.path).lexically_normal().lexically_relative(folder);
     const fs::path to = fs::path(directory) / below;
-    if (!out.emplace(file.member.empty() ? to.string() : (to / file.member).string(), i).second) return {};
+    const fs::path folder_of_parts = wacz ? fs::path(to.string() + kParts) : to;
+    if (!out.emplace(file.member.empty() ? to.string() : (folder_of_parts / file.member).string(), i).second)
+      return {};
   }
   return out;
 }
@@ -415,6 +429,22 @@ absl::Status Rewriter::estimate() {
   RETURN_IF_ERROR(decide_all());
   for (size_t i = 0; i < state_->files.size(); ++i) {
     if (state_->files.chosen(i)) state_->settle(i);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Rewriter::pack() {
+  for (const auto& [parts, original] : state_->packages) {
+    const absl::Status packed = write_wacz(original, parts, parts.substr(0, parts.size() - kParts.size()));
+    if (absl::IsFailedPrecondition(packed)) {
+      state_->problem(std::string(packed.message()));
+      continue;
+    }
+    RETURN_IF_ERROR(packed);
+    ++state_->report.packed;
+    std::error_code error;
+    fs::remove_all(parts, error);
+    if (error) return io_error(parts, error.value());
   }
   return absl::OkStatus();
 }

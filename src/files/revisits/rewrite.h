@@ -33,6 +33,7 @@ struct RewriteReport {
   std::vector<std::string> problems;                  // complete messages about inputs; at most twenty
   uint64_t more_problems = 0;                         // messages beyond these
   std::map<std::string, RewritePart> hosts, types;
+  uint64_t packed = 0;    // WACZ files
   uint64_t verified = 0;  // revisit records whose original verify() has found
 };
 
@@ -42,8 +43,9 @@ class Rewriter {
   // the events name are. `directory` is created if necessary. Each output keeps its file name there; a file
   // in a WACZ file becomes NAME.wacz/archive/NAME. If two files have the same name, all keep their folders
   // below the folder that holds all of them. An empty `directory` is for estimate(): nothing is written.
+  // With `wacz`, the files of a WACZ file are below NAME.wacz.parts until pack().
   static absl::StatusOr<std::unique_ptr<Rewriter>> open(const std::vector<std::string>& paths,
-                                                        const std::string& directory);
+                                                        const std::string& directory, bool wacz = false);
   ~Rewriter();
   Rewriter(const Rewriter&) = delete;
   Rewriter& operator=(const Rewriter&) = delete;
@@ -64,6 +66,9 @@ class Rewriter {
   // do: a capture in these files, or in those that were not written again, with the key of the URI, the
   // second and the digest that the record names. One that is not found is a problem.
   absl::Status verify();
+  // After write() and verify(): writes a WACZ file for each one that was read (wacz_file.h), and removes its
+  // parts. One that would lose a file is a problem, and its parts stay.
+  absl::Status pack();
   // Counts a copy with another payload.
   void add_other(const OtherCopy& copy);
   const RewriteReport& report() const;

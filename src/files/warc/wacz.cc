@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <cctype>
@@ -165,6 +166,29 @@ bool take(const Part& part, Ranges& taken) {
   return true;
 }
 
+// The bytes of a member that is stored or deflated.
+absl::StatusOr<std::string> bytes_of(int fd, const Entry& entry, uint64_t file_size) {
+  if (entry.size > kMostDirectory) return damaged("it is larger than 256 MiB");
+  ASSIGN_OR_RETURN(const std::string local, read_at(fd, entry.local, kLocalBytes, file_size));
+  if (!local.starts_with("PK\x03\x04") || (entry.flags & 1) != 0)
+    return damaged("it is encrypted, or the central directory points to something else");
+  const uint64_t begin = entry.local + kLocalBytes + at<uint16_t>(local, 26) + at<uint16_t>(local, 28);
+  ASSIGN_OR_RETURN(std::string packed, read_at(fd, begin, entry.packed, file_size));
+  if (entry.method == 0) return packed;
+  if (entry.method != 8) return damaged("its compression is unknown");
+  std::string out(entry.size, '\0');
+  z_stream z = {};
+  z.next_in = reinterpret_cast<Bytef*>(packed.data());
+  z.avail_in = static_cast<uInt>(packed.size());
+  z.next_out = reinterpret_cast<Bytef*>(out.data());
+  z.avail_out = static_cast<uInt>(out.size());
+  const bool ready = inflateInit2(&z, -MAX_WBITS) == Z_OK;
+  const int result = ready ? inflate(&z, Z_FINISH) : Z_MEM_ERROR;
+  if (ready) inflateEnd(&z);
+  if (result != Z_STREAM_END || z.avail_out != 0) return damaged("its packed bytes are damaged");
+  return out;
+}
+
 absl::Status of_wacz(const std::string& path, const absl::Status& status) {
   return absl::DataLossError(fmt::format(
       "{}: this WACZ file cannot be read: {}; unpack its archive/*.warc.gz and give those files instead",
@@ -176,6 +200,35 @@ absl::Status of_wacz(const std::string& path, const absl::Status& status) {
 bool is_wacz_name(std::string_view path) {
   const std::string end = lower(path.substr(path.size() - std::min<size_t>(path.size(), 5)));
   return end == ".wacz" || end.ends_with(".zip");
+}
+
+absl::StatusOr<WaczContents> contents_of_wacz(const std::string& path) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat info = {};
+  if (!fd.ok() || ::fstat(fd.get(), &info) != 0) return io_error(path);
+  const auto size = static_cast<uint64_t>(info.st_size);
+  WaczContents out;
+  const absl::Status read = [&] {
+    ASSIGN_OR_RETURN(const Directory directory, find_directory(fd.get(), size));
+    ASSIGN_OR_RETURN(const std::string bytes, read_at(fd.get(), directory.begin, directory.size, size));
+    ASSIGN_OR_RETURN(const std::vector<Entry> entries, entries_of(bytes, directory.entries));
+    for (const Entry& entry : entries) {
+      if (is_warc_entry(entry.name)) out.warc_members.emplace_back(entry.name);
+      if (entry.name.starts_with(kFolder) || entry.name.starts_with("indexes/") ||
+          entry.name.ends_with('/') || entry.name == "datapackage-digest.json" || !is_safe(entry.name))
+        continue;
+      absl::StatusOr<std::string> member = bytes_of(fd.get(), entry, size);
+      if (!member.ok()) return damaged(fmt::format("{}: {}", entry.name, std_sv(member.status().message())));
+      if (entry.name == "datapackage.json") {
+        out.datapackage = *std::move(member);
+      } else {
+        out.others.push_back({std::string(entry.name), *std::move(member)});
+      }
+    }
+    return absl::OkStatus();
+  }();
+  if (!read.ok()) return of_wacz(path, read);
+  return out;
 }
 
 absl::StatusOr<Wacz> look_into_wacz(int fd, const std::string& path, const struct stat& info) {

@@ -27,6 +27,18 @@ bool is_wacz_name(std::string_view path);
 // names the file.
 absl::StatusOr<Wacz> look_into_wacz(int fd, const std::string& path, const struct stat& info);
 
+// The members of a WACZ file that are no WARC files, no indexes and no checksums: its pages, and what else
+// its maker put into it. Each is at most 256 MiB.
+struct WaczMember {
+  std::string name, bytes;
+};
+struct WaczContents {
+  std::vector<WaczMember> others;
+  std::string datapackage;                // "" if there is none
+  std::vector<std::string> warc_members;  // names
+};
+absl::StatusOr<WaczContents> contents_of_wacz(const std::string& path);
+
 // Whether the file that a position calls `path` (FILE.wacz/archive/NAME) still exists with this identity.
 bool is_in_wacz(const std::string& path, uint64_t device, uint64_t inode);
 // The path of the WACZ file in `path`; empty if there is none.

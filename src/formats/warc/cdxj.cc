@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/escaping.h"
+#include "base/json_text.h"
 #include "base/number.h"
 #include "base/utf8.h"
 #include "formats/bytes/charset.h"
@@ -74,6 +75,21 @@ std::optional<CdxjLine> parse_cdxj_line(std::string_view line) {
   if (object["offset"].get(offset) != simdjson::SUCCESS || !number_of(offset, out.offset))
     return std::nullopt;
   if (object["url"].get(text) == simdjson::SUCCESS) out.url = text;
+  return out;
+}
+
+std::vector<std::string> members_without(std::string_view json, const std::vector<std::string_view>& names) {
+  std::vector<std::string> out;
+  simdjson::dom::parser parser;
+  const simdjson::padded_string padded(json);
+  simdjson::dom::object object;
+  if (parser.parse(padded).get(object) != simdjson::SUCCESS) return out;
+  for (const auto& [name, value] : object) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    std::string member;
+    append_json_string(member, name);
+    out.push_back(member + ":" + simdjson::minify(value));
+  }
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "formats/warc/warc.h"
 
@@ -36,6 +37,10 @@ struct PostQuery {
 // Nullopt if the record is no HTTP request with a method that sends something. Forms, JSON, multipart and
 // other bodies are read; AMF is treated like any other binary body.
 std::optional<PostQuery> post_query_of(const WarcRecord& request);
+
+// The members of a JSON object without those of the given names, each as `"name":value`, in their order;
+// empty if it is no object.
+std::vector<std::string> members_without(std::string_view json, const std::vector<std::string_view>& names);
 
 // The time of a capture's line: "2024-05-06T07:08:09.123Z" -> "20240506070809". WARC 1.1 allows less
 // precision: "2024-05" -> "20240501000000", the beginning of that time. "" if it is no date.
