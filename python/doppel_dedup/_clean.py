@@ -21,6 +21,8 @@ from __future__ import annotations
 import dataclasses
 import os
 import shutil
+import threading
+import warnings
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
@@ -33,8 +35,8 @@ from ._columns import check_columns, column_of
 from ._index import Index
 from ._inputs import is_paths, paths_or_table
 from ._job import File, Job, check_outside, relative_files
-from ._parquet import given_rows, on_this_machine, parquet_batches, schema_of
-from ._places import Place, Remote, Where, discard, each, exists, for_reader, local_path, put_in_place, writing
+from ._parquet import OnError, given_rows, is_of_the_file, message_of, on_this_machine, parquet_batches, schema_of, skips
+from ._places import Place, Remote, Where, discard, each, exists, for_reader, local_path, put_in_place, several, writing
 from ._progress import Progress, bar
 from ._settings import JobSettings, check_names, pairs
 from ._sources import stage, staged_table, table_identity
@@ -58,13 +60,14 @@ class Cleaned:
     duplicates: int  #: that repeat another row, or an original that the index had before
     unscored: int  #: that have no text
     files: list[str]  #: in the output
+    skipped: dict[str, str]  #: files that could not be read, and why (on_error="skip")
     summary: Summary  #: the same for each file, with the kinds of copies: prints as a table, becomes a data frame
 
     def _repr_html_(self) -> str:
         return self.summary._repr_html_()
 
     def __repr__(self) -> str:
-        return f"<Cleaned: {self.kept:,} of {self.rows:,} rows kept, in {len(self.files):,} files>"
+        return f"<Cleaned: {self.kept:,} of {self.rows:,} rows kept, in {len(self.files):,} files{f', {len(self.skipped):,} skipped' if self.skipped else ''}>"
 
 
 def _rows(job: Job, number: int) -> str:
@@ -170,6 +173,7 @@ def clean(
     keep_unscored: bool = True,
     path: str | os.PathLike[str] | None = None,
     clusters: str | os.PathLike[str] | None = None,
+    on_error: OnError = "raise",
     restart: bool = False,
     state: str | os.PathLike[str] | None = None,
     storage_options: Mapping[str, Any] | tuple[Mapping[str, Any] | None, Mapping[str, Any] | None] | None = None,
@@ -197,6 +201,8 @@ def clean(
     clusters       a Parquet file to write, with a row for each row that went because another one of `src` stays: file, row
                    (and id) of both, the similarity, and the relation: "exact", "near" or "contained". These two are
                    with the row that came first, which is another one than the one that stays if `keep` says so
+    on_error       "raise", or "skip": a file that cannot be read as a whole, or lacks a column, is left out; a warning and
+                   the result name it. Each file is read once more for that. A file that cannot be reached is an error
     restart        remove what an earlier job has written into the output, and begin again
     state          a folder of this machine for the state of the job. Without it, it lies beside the output, and that of
                    a remote output in ~/.local/state/doppel
@@ -237,11 +243,15 @@ def clean(
     files = [] if staged else relative_files(src, reading)
     check_outside(files, out, "dst")
     needed = [text, *([id] if id is not None else []), *([chooser.column] if chooser.column is not None else [])]
-    for file, schema in zip(files, each(schema_of, [file.source for file in files])):
+    skip = skips(on_error)
+    for file, schema in zip(files, each(schema_of, [file.source for file in files])) if not skip else ():
         check_columns(schema, needed, str(file.source))
     job = Job(out, asked, restart, state)
     if staged:
         files = _staged(job, src, text, id)
+    skipped: dict[str, str] = {}
+    if skip and not staged:
+        files, skipped = _readable(job, files, needed)
     if not staged or files:
         job.take(files)
     table = None if clusters is None else writing_to.place(clusters)
@@ -267,10 +277,10 @@ def clean(
         shutil.rmtree(os.path.join(job.folder, "index"), ignore_errors=True)
     if staged:
         shutil.rmtree(os.path.join(job.folder, "source"), ignore_errors=True)
-    return _result(job)
+    return _result(job, skipped)
 
 
-def _result(job: Job) -> Cleaned:
+def _result(job: Job, skipped: dict[str, str]) -> Cleaned:
     columns: dict[str, list[Any]] = {name: [] for name in ("file", "rows", "kept", "exact", "near", "contained", "unscored")}
     for number, name in enumerate(job.state["files"]):
         verdicts = verdicts_of(_take(_rows(job, number)))
@@ -286,6 +296,7 @@ def _result(job: Job) -> Cleaned:
         duplicates=sum(map(sum, (columns["exact"], columns["near"], columns["contained"]))),
         unscored=sum(columns["unscored"]),
         files=[str(job.target(name)) for name in job.state["files"]],
+        skipped=skipped,
         summary=Summary(f"{kept:,} of {rows:,} rows kept, in {len(columns['file']):,} files", columns, total=True),
     )
 
@@ -303,6 +314,26 @@ def _staged(job: Job, src: Any, text: str, id: str | None) -> list[File]:
     files = [File(name, os.path.basename(name)) for name in stage(src, folder)]
     check_columns(schema_of(files[0].source), [text, *([id] if id is not None else [])])
     return files
+
+
+def _readable(job: Job, files: list[File], needed: list[str]) -> tuple[list[File], dict[str, str]]:
+    """The files that can be read as wholes, and messages about the others. Those that the job knows were read before."""
+    good, skipped = [], {}
+    for file in files:
+        try:
+            if file.name not in job.state["sources"]:
+                for _ in parquet_batches(file.source, needed, None, _BATCH_ROWS):
+                    pass
+        except Exception as error:
+            if not is_of_the_file(error):
+                raise
+            skipped[file.name] = message_of(error)
+            warnings.warn(f"skipped: {message_of(error)}", stacklevel=3)
+        else:
+            good.append(file)
+    if not good:
+        raise ValueError(f"src: none of {len(files):,} files can be read: {next(iter(skipped.values()))}")
+    return good, skipped
 
 
 def _index(job: Job, path: str | os.PathLike[str] | None, settings: JobSettings) -> Index:
@@ -328,13 +359,23 @@ def _work(
         with _index(job, path, settings) as index:
             _judge(job, index, files, text, id, chooser, report)
         numbers, masks = _masks(job, files, chooser)
-        for file, number, mask in zip(files, numbers, masks):
+        lock = threading.Lock()
+
+        def reported(rows: int) -> None:
+            with lock:
+                report(rows)
+
+        def write(one: tuple[File, int, Mask]) -> None:
+            file, number, mask = one
             if keep_unscored:
                 mask = mask | (verdicts_of(_take(_rows(job, number))) == UNSCORED)
             sum_of_mask = zlib.crc32(np.packbits(mask).tobytes())
             written = [sum_of_mask, int(mask.sum()), len(mask)]
             if job.state["written"].get(file.name) == written and exists(job.target(file.name)):
-                continue
-            _write(job, file, mask, report)
-            job.state["written"][file.name] = written
-            job.save()
+                return
+            _write(job, file, mask, reported)
+            with lock:
+                job.state["written"][file.name] = written
+                job.save()
+
+        several(write, [*zip(files, numbers, masks)], isinstance(job.dst, Remote) or any(isinstance(file.source, Remote) for file in files))

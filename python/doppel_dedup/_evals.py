@@ -17,7 +17,7 @@ from typing import Any, Unpack
 from . import _core
 from ._inputs import is_paths, paths_or_table
 from ._job import File, Job, check_outside, relative_files, write_whole
-from ._parquet import parquet_batches, schema_of
+from ._parquet import OnError, is_of_the_file, message_of, parquet_batches, schema_of, skips
 from ._places import Place, Remote, Where, base_name, discard, each_place, exists, for_reader, is_folder, is_parquet, put_in_place, temporary, writing
 from ._progress import Progress, reporter
 from ._settings import NoSettings, check_names, pairs
@@ -99,6 +99,7 @@ def decontaminate(
     answer: str | Sequence[str] | None = None,
     changed: float = 0.34,
     dst: str | os.PathLike[str] | None = None,
+    on_error: OnError = "raise",
     restart: bool = False,
     state: str | os.PathLike[str] | None = None,
     storage_options: Any = None,
@@ -121,6 +122,8 @@ def decontaminate(
               files; or a folder. If `src` is Parquet, as for clean(), the folder gets the same files with the same
               columns. A killed job that is started again with the same arguments then goes on with the next file, and
               a source that has changed, or is gone, is an error. Otherwise the folder must be there
+    on_error  "raise", or "skip": of a folder of Parquet files, one that cannot be read, or has no text, is left out; a warning
+              and `messages` name it
     restart   remove what an earlier job has written into the folder, and begin again
     state, storage_options, filesystem
               as in clean(), of `src` and `dst`; `src` and `evals` are reached alike. Remote corpora must be Parquet files
@@ -138,6 +141,7 @@ def decontaminate(
         return [each for name in several for each in ([name, "/" + name.replace(".", "/")] if "." in name else [name])]
 
     src, evals = paths_or_table(src, names(text)[0] if text else "text"), paths_or_table(evals, "question")
+    skip, skipped = skips(on_error), list[str]()
     sets = pairs({"input.text": names(text), "input.id": names(id), "threads": threads})
     rules = (names(question), names(answer), changed)
     reading, keeping = Where.of_both(storage_options, filesystem)
@@ -149,8 +153,13 @@ def decontaminate(
             job.take(files)
             with reporter(progress, []) as report:
                 for file in files:
-                    _look_through(job, file, items, rules, sets, report)
-            return _result_of(job)
+                    try:
+                        _look_through(job, file, items, rules, sets, report)
+                    except Exception as error:
+                        if not skip or not (isinstance(error, _NoText) or is_of_the_file(error)):
+                            raise
+                        skipped.append(f"skipped: {message_of(error)}")
+            return _result_of(job, skipped)
         if restart:
             raise ValueError("restart: only a job that writes a folder of Parquet files can be begun again")
         if isinstance(to, Remote):
@@ -260,7 +269,7 @@ def _look_through(job: Job, file: File, items: list[str], rules: Any, sets: Any,
     kept = f"{temporary(target)}.parquet"  # the extension goes by the name
     said = _core.decontaminate(items, [file.source], *rules, kept, sets, _from(report, before))
     if said["documents"] == 0 and said["messages"]:
-        raise ValueError(f"src: no text was read: {said['messages'][0]}")
+        raise _NoText(f"src: no text was read: {said['messages'][0]}")
     if said["documents"] == 0:
         shutil.copyfile(file.source, kept)
     job.check(file)
@@ -276,17 +285,24 @@ def _done(job: Job, file: File, target: Place, said: dict[str, Any]) -> None:
     job.save()
 
 
-def _result_of(job: Job) -> Decontaminated:
-    written = [job.state["written"][name] for name in job.state["files"]]
+class _NoText(ValueError):
+    pass
+
+
+def _result_of(job: Job, skipped: list[str]) -> Decontaminated:
+    names = [name for name in job.state["files"] if name in job.state["written"]]
+    if not names:
+        raise ValueError(f"src: none of {len(skipped):,} files can be read: {skipped[0]}")
+    written = [job.state["written"][name] for name in names]
     said = {name: sum(counts[name] for counts in written) for name in _COUNTS}
     said |= {"items": job.state["items"], "too_short": job.state["too_short"]}
-    said["messages"] = [message for counts in written for message in counts["messages"]][:20]
+    said["messages"] = skipped + [message for counts in written for message in counts["messages"]][:20]
     findings = []
-    for name in job.state["files"]:
+    for name in names:
         with open(_found(job, name), "rb") as file:
             findings += [json.loads(line) for line in file]
     asked = job.state["asked"]["decontaminate"][0]
-    return _result(said, findings, asked, [str(job.target(name)) for name in job.state["files"]])
+    return _result(said, findings, asked, [str(job.target(name)) for name in names])
 
 
 # --- Files that the extension cannot open: it is given some rows at a time.

@@ -9,9 +9,10 @@ from typing import Any, Literal, Unpack
 
 from . import _core
 from ._columns import plain
+from ._errors import Error
 from ._places import local_path
 from ._progress import Progress, bar, reporter
-from ._settings import Against, RuleSettings, hash_key_text, pairs
+from ._settings import Against, RuleSettings, ThresholdSettings, hash_key_text, pairs
 from ._verdicts import Verdicts
 
 
@@ -137,6 +138,43 @@ class Index:
                 self._core.add_signed([records.record(i) for i in range(len(records))], None)
                 report(len(records))
         return len(self) - before
+
+    def save(self, path: str | os.PathLike[str], *, progress: Progress = None) -> None:
+        """Writes the originals into a new directory, with this index's settings and hash key.
+
+        Not for an index with relations. Index.load(path) and `doppel scan --state` go on with it. An index with a path needs no save(): it is on the disk.
+
+        >>> import tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> index = Index(threshold=0.7)
+        >>> index.add(["a b c d e f g"], ids=["first"])
+        <Verdicts: 1 unique>
+        >>> index.save(folder)
+        >>> Index.load(folder).query(["A B C D E F G"]).original
+        array(['first'], dtype=object)
+        """
+        there = local_path(path, "path", "an index")
+        if os.path.isdir(there) and os.listdir(there):
+            raise FileExistsError(f"path: {there} is not empty; name another folder")
+        if self.settings["relations"] != "[near]":
+            raise ValueError("save: an index with relations does not keep what another one needs to know; make it with a path")
+        names = ThresholdSettings.__annotations__.keys() - {"accept_rule_change", "temporary_directory", "hash_key_file"}
+        settings: Any = {name: value.strip("[]") for name, value in self.settings.items() if name in names and value != ""}
+        os.makedirs(there, exist_ok=True)
+        with open(os.path.join(there, "hash.key"), "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as key:
+            key.write(self.hash_key + "\n")
+        with Index(path=there, repeated_ids="allow", **settings) as copy:
+            copy.merge(self, progress=progress)
+            if len(copy) != len(self):
+                raise Error(f"path: {there} has {len(copy):,} of {len(self):,} originals; this index was changed while it was written")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Index:
+        """Opens the index in a directory, and goes on with it, like Index(path=path). It is an error if there is none."""
+        there = local_path(path, "path", "an index")
+        if not os.path.isdir(there) or not os.listdir(there):
+            raise FileNotFoundError(f"path: {there}: there is no index; Index(path=...) makes one")
+        return cls(path=there)
 
     def remove(self, ids: Any) -> int:
         """Removes the originals with these ids: their next copies will be unique. Returns how many there were.

@@ -9,12 +9,12 @@ import os
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 
 from ._index import Index
-from ._places import Place, Remote, Where, each, for_reader, identity, parquet_files
+from ._places import Place, Remote, Where, ahead, each, for_reader, identity, parquet_files
 from ._settings import IndexSettings, check_names
 from ._columns import check_columns, column_of, plain
 from ._verdicts import Verdicts
@@ -47,6 +47,28 @@ class _AtOnce(NamedTuple):
 
 def _is_in(path: str, columns: Sequence[str]) -> bool:
     return any(f"{path}.".startswith(f"{column}.") for column in columns)
+
+
+OnError = Literal["raise", "skip"]
+
+
+def skips(on_error: OnError) -> bool:
+    if on_error not in ("raise", "skip"):
+        raise ValueError(f"on_error: {on_error!r} is neither 'raise' nor 'skip'")
+    return on_error == "skip"
+
+
+def is_of_the_file(error: Exception) -> bool:
+    """Whether it is the content of the file that is wrong, and not the way to it."""
+    import pyarrow
+
+    if isinstance(error, (pyarrow.ArrowException, KeyError)):
+        return not isinstance(error, (pyarrow.ArrowMemoryError, pyarrow.ArrowCancelled))
+    return type(error) is OSError  # not one of its kinds, such as Unreachable
+
+
+def message_of(error: Exception) -> str:
+    return str(error.args[0]) if isinstance(error, KeyError) else str(error)
 
 
 def _at_once(group: Any, columns: Sequence[str] | None, batch_rows: int) -> _AtOnce:
@@ -224,30 +246,57 @@ def _places_in(file: Remote, first_row: int, rows: int) -> pyarrow.Array:
     return pc.binary_join_element_wise(str(file), numbers, "/")
 
 
+def _batches_of(
+    files: Sequence[Place], first_rows: Sequence[int], wanted: Sequence[str], columns: Sequence[str] | None, batch_rows: int, skip: bool
+) -> Iterator[tuple[int, pyarrow.RecordBatch | Exception | None]]:
+    """The numbers of files with their batches. A file begins with None. `skip`: an error ends the file, and is yielded."""
+    for number, (name, first_row) in enumerate(zip(files, first_rows)):
+        if first_row < 0:
+            continue
+        yield number, None
+        try:
+            for batch in parquet_batches(name, wanted, columns, batch_rows, first_row):
+                yield number, batch
+        except Exception as error:
+            if not skip or not is_of_the_file(error):
+                raise
+            yield number, error
+
+
 def given_rows(
-    index: Index, files: Sequence[Place], folder: str, text: str, id: str | None, columns: Sequence[str] | None, batch_rows: int, resume: bool
-) -> Iterator[tuple[int, int, pyarrow.RecordBatch, Verdicts]]:
+    index: Index, files: Sequence[Place], folder: str, text: str, id: str | None, columns: Sequence[str] | None, batch_rows: int, resume: bool,
+    skip: bool = False,
+) -> Iterator[tuple[int, int, pyarrow.RecordBatch, Verdicts]]:  # fmt: skip
     """Gives the rows of files to an index. Yields the number of the file, the first row, the batch and its verdicts.
 
-    folder: see on_this_machine()
+    folder: see on_this_machine(); skip: a file that cannot be read is a warning, and the next one follows
     """
     needed = [text] if id is None else [text, id]
     core = index._core
     pass_, first_rows, problems, handed = core.begin_files(on_this_machine(files, folder), resume)
     for problem in problems:
         warnings.warn(problem, stacklevel=3)
-    for number, (name, first_row) in enumerate(zip(files, first_rows)):
-        if first_row < 0:
-            continue
-        core.begin_file(pass_, number)
-        if handed is not None and handed[0] == number:
-            yield number, handed[1], _rows(name, columns or needed, columns, handed[1], first_row), Verdicts(handed[2])
-        for batch in parquet_batches(name, columns or needed, columns, batch_rows, first_row):
+    given = _batches_of(files, tuple(first_rows), columns or needed, columns, batch_rows, skip)
+    current = -1  # the file whose rows come
+    for number, batch in ahead(given) if any(isinstance(file, Remote) for file in files) else given:
+        name, first_row = files[number], first_rows[number]
+        if batch is None:
+            if current >= 0:
+                core.end_file(pass_)
+            core.begin_file(pass_, number)
+            current = number
+            if handed is not None and handed[0] == number:
+                yield number, handed[1], _rows(name, columns or needed, columns, handed[1], first_row), Verdicts(handed[2])
+        elif isinstance(batch, Exception):
+            warnings.warn(f"skipped: {message_of(batch)}", stacklevel=3)
+            current = -1  # not finished: the next pass tries it again
+        else:
             ids = plain(column_of(batch, id)) if id is not None else None
             if id is None and isinstance(name, Remote):
                 ids = _places_in(name, first_row, len(batch))
             yield number, first_row, batch, Verdicts(core.add_rows(pass_, first_row, plain(column_of(batch, text)), ids, None))
-            first_row += len(batch)
+            first_rows[number] += len(batch)
+    if current >= 0:
         core.end_file(pass_)
     core.end_files(pass_)
 
@@ -261,6 +310,7 @@ def scan_parquet(
     index: Index | None = None,
     batch_rows: int = 10_000,
     resume: bool = True,
+    on_error: OnError = "raise",
     storage_options: Mapping[str, Any] | None = None,
     filesystem: Any = None,
     **settings: Unpack[IndexSettings],
@@ -273,6 +323,8 @@ def scan_parquet(
     text, id  the columns, or fields inside of them: "doc.text"; without `id`, a row's id is its place: "crawl/0.parquet/17"
     columns   the columns of a batch, which always include text and id; None: all columns
     index     an index to add to; without it, one is made with `settings` and ends with the last batch
+    on_error  "raise", or "skip": a file that cannot be read, or lacks the column, is a warning that names it, and the next
+              file follows. Batches of it may have come before. A file that cannot be reached is an error
     resume    True: skip the rows that an index with a path knows; False: yield all rows; those that it knows have the
               verdicts that they had
     storage_options, filesystem
@@ -311,7 +363,7 @@ def scan_parquet(
         with contextlib.ExitStack() as stack:
             kept = index.settings["state_directory"]
             folder = os.path.join(kept, "remote-files") if kept else stack.enter_context(tempfile.TemporaryDirectory(prefix="doppel-"))
-            for _, _, batch, verdicts in given_rows(index, files, folder, text, id, chosen, batch_rows, resume):
+            for _, _, batch, verdicts in given_rows(index, files, folder, text, id, chosen, batch_rows, resume, skips(on_error)):
                 yield batch, verdicts
     finally:
         if own is not None:

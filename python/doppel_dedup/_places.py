@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ._remote import Remote, each, is_url, remote_at, remote_in, shown
+from ._remote import Remote, ahead, each, is_url, remote_at, remote_in, several, shown
 
 Place = str | Remote
 _ENDINGS = (".parquet", ".parq", ".pq")

@@ -14,7 +14,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 _TRIES = 3
 _WAIT = 0.5  # seconds before the second try, then twice as long each time
@@ -49,6 +49,10 @@ def _texts_in(value: Any) -> Iterator[str]:
             yield from _texts_in(inner)
     elif isinstance(value, str) and len(value) >= 4 and not is_url(value):
         yield value
+
+
+class Unreachable(OSError):
+    """Not the file is wrong, but the way to it."""
 
 
 class Remote:
@@ -94,7 +98,12 @@ class Remote:
         said = shown(str(error) or type(error).__name__)
         for secret in self._secrets:
             said = said.replace(secret, "...")
-        kind = type(error) if type(error) in (FileNotFoundError, PermissionError, FileExistsError, NotImplementedError) else OSError
+        if "functionality that is not implemented" in said:  # servers that are no Amazon S3
+            said += (
+                '. If the server does not know checksums in headers: storage_options={..., "config_kwargs": '
+                '{"request_checksum_calculation": "when_required", "response_checksum_validation": "when_required"}}'
+            )
+        kind = type(error) if type(error) in (FileNotFoundError, PermissionError, FileExistsError, NotImplementedError) else Unreachable
         return kind(f"{self}: cannot be {doing}: {said}")
 
     def tried(self, doing: str, call: Callable[[], T]) -> T:
@@ -341,6 +350,34 @@ def each(call: Callable[[Any], T], items: list[Any]) -> list[T]:
         return [call(item) for item in items]
     with ThreadPoolExecutor(_THREADS) as threads:
         return list(threads.map(call, items))
+
+
+def several(call: Callable[[T], object], items: list[T], at_once: bool) -> None:
+    """Calls it for all items. `at_once`: for two, so that one file is uploaded while another one is read."""
+    if not at_once:
+        for item in items:
+            call(item)
+        return
+    threads = ThreadPoolExecutor(2)
+    try:
+        for done in [threads.submit(call, item) for item in items]:
+            done.result()
+    finally:
+        threads.shutdown(cancel_futures=True)
+
+
+def ahead(values: Iterator[T]) -> Iterator[T]:
+    """The same values. Each is made while the one before it is used."""
+    done = object()
+    with ThreadPoolExecutor(1) as thread:
+        coming = thread.submit(next, values, done)
+        try:
+            while (value := coming.result()) is not done:
+                coming = thread.submit(next, values, done)
+                yield cast(T, value)
+        finally:
+            coming.cancel()
+            thread.submit(getattr(values, "close", bool)).result()
 
 
 def _missing(url: str, error: ImportError) -> ImportError:

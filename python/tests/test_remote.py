@@ -96,11 +96,17 @@ def test_an_object_is_written_under_its_name_and_nothing_is_copied(s3, monkeypat
     names = {f"{folder}/{name}" for folder in ("out", "kept") for name in ("0.parquet", "2.parquet", "more/1.parquet")}
     assert changes == {f"/bucket/{name}" for name in names | {"clusters.parquet"}}
     # Nothing is there of a file whose source has changed while it was read, and no part of an upload is left.
-    check = _job.Job.check
-    monkeypatch.setattr(_job.Job, "check", lambda job, file: job._refuse([f"{file.name} has changed"]) if job.state["written"] else check(job, file))
+    checked = []
+
+    def check(job, file):
+        checked.append(file.name)
+        if checked.count("2.parquet") == 2:  # once when it was read, once when it is written
+            job._refuse(["2.parquet has changed"])
+
+    monkeypatch.setattr(_job.Job, "check", check)
     with pytest.raises(ValueError, match="has changed"):
         clean("s3://bucket/in", "s3://bucket/other", storage_options=s3.options, progress=False)
-    assert len(s3.files("bucket/other")) == 1
+    assert "2.parquet" not in s3.files("bucket/other")
     assert not s3.fs.call_s3("list_multipart_uploads", Bucket="bucket").get("Uploads")
 
 
@@ -142,6 +148,12 @@ def test_faults_on_the_way(s3):
     s3.faults.share, s3.faults.slow = 0.0, True
     clean("s3://bucket/in", "out", id="id", storage_options=s3.options, progress=False)
     assert s3.files("bucket/out") == local("out") == local("whole")
+
+
+def test_a_server_without_checksums_gets_a_hint():
+    place = _remote.Remote(None, "bucket/x", "s3://bucket/x")
+    said = place.failed("read", OSError(38, "A header you provided implies functionality that is not implemented."))
+    assert "response_checksum_validation" in str(said)
 
 
 def test_a_server_that_is_gone_leaves_no_file_that_looks_whole(s3):

@@ -1,8 +1,11 @@
 """What calls return beside the rows: verdicts, tables of clusters, summaries."""
 
+import random
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from corpus import documents, seed_of_this_run
 
 from doppel_dedup import Index, Verdict, clean, decontaminate, deduplicate
 
@@ -118,3 +121,29 @@ def test_a_long_summary_is_cut_where_it_is_shown(tmp_path):
     lines = str(done.summary).splitlines()
     assert len(lines) == 2 + 20 + 1 + 1 and lines[-2].startswith("and 10 more") and lines[-1].split()[:2] == ["all", "30"]
     assert len(done.summary) == len(done.summary.to_pandas()) == 30
+
+
+@pytest.mark.parametrize("settings", [{}, {"threshold": 0.6, "num_perm": 64, "shingle_words": 3}, {"normaliser": "loose", "verify": "signature"}])
+def test_a_saved_index_gives_the_same_verdicts(tmp_path, settings):
+    rng = random.Random(seed_of_this_run())
+    texts = documents(rng, 600)
+    index = Index(hash_key=bytes(range(16)), repeated_ids="allow", **settings)
+    index.add(texts[:400], ids=[f"d{i % 300}" for i in range(400)])  # ids that come again
+    index.remove(["d3", "d7"])
+    index.save(tmp_path / "saved")
+    with Index.load(tmp_path / "saved") as loaded:
+        assert len(loaded) == len(index) and loaded.hash_key == index.hash_key
+        assert loaded.settings["threshold"] == index.settings["threshold"]
+        assert list(loaded.query(texts)) == list(index.query(texts))
+        verdicts = loaded.add(texts[400:])
+    with Index.load(tmp_path / "saved") as again:
+        assert len(again) == len(index) + verdicts.is_unique.sum()
+        again.save(tmp_path / "copy")
+    with pytest.raises(FileExistsError, match="copy is not empty"):
+        index.save(tmp_path / "copy")
+    with pytest.raises(FileNotFoundError, match="nothing: there is no index"):
+        Index.load(tmp_path / "nothing")
+    with pytest.raises(ValueError, match="save: an index with relations .* make it with a path"):
+        Index(relations=["near", "contained"]).save(tmp_path / "related")
+    with pytest.raises(ValueError, match="path: s3://x/y: an index lies in a folder of this machine"):
+        index.save("s3://x/y")
