@@ -17,7 +17,7 @@ namespace doppel {
 struct ScanFlags {
   std::vector<std::string> paths, against;
   FilesSinkOptions sink;
-  std::string config_file, cdxj, best;
+  std::string config_file, cdxj, best, html;
   bool cdx = false;  // the index has the form of classic CDX
   std::string order = "files";
   bool all = false, clusters = false, quiet = false;
