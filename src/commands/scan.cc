@@ -16,9 +16,11 @@
 #include "commands/left_out.h"
 #include "commands/progress.h"
 #include "commands/scan_places.h"
+#include "commands/scan_report.h"
 #include "commands/scan_summary.h"
 #include "fetch/downloads.h"
 #include "fetch/fetch_source.h"
+#include "files/output_file.h"
 #include "files/places.h"
 #include "files/read/files_source.h"
 #include "files/read/listing.h"
@@ -26,6 +28,7 @@
 #include "files/write/files_sink.h"
 #include "files/write/outputs.h"
 #include "fmt/format.h"
+#include "insight/scan_page.h"
 #include "insight/show.h"
 #include "open/assemble.h"
 #include "open/setup.h"
@@ -107,6 +110,7 @@ class ScanRun {
   bool first_run() const { return index_->recovered().fresh; }
   bool finds_left_out() const { return !flags_.sink.keep_files.empty() && first_run(); }
   void say_what_is_missing();
+  absl::Status write_page();
 
   Options o_;
   ScanFlags& flags_;
@@ -125,6 +129,7 @@ class ScanRun {
   std::unique_ptr<BestRows> best_;      // --best
   std::unique_ptr<CdxjOutput> cdxj_;    // --cdxj
   std::unique_ptr<ScanGroups> groups_;  // on a terminal
+  std::unique_ptr<ScanReport> report_;  // --html
   LeftOut left_out_;                    // --keep-files
 
   Counters counters_;
@@ -203,6 +208,7 @@ absl::Status ScanRun::open_outputs() {
   ASSIGN_OR_RETURN(sink_, FilesSink::open(flags_.sink, recovered.sink_position,
                                           [&](const std::string& message) { messages_.say(message); }));
   if (flags_.groups) groups_ = std::make_unique<ScanGroups>();
+  if (!flags_.html.empty()) report_ = std::make_unique<ScanReport>(index_->engine().originals().next_seq());
   return absl::OkStatus();
 }
 
@@ -212,7 +218,7 @@ absl::Status ScanRun::judge() {
   messages_.attach(progress_.get());
   SessionJournal journal(*index_);
   KnownAgain known_again(engine.originals().next_seq(), engine.originals().first_own());
-  absl::Status grouped;
+  absl::Status gathered;
   Pipeline pipeline = assemble(o_, engine, index_->state(), outer_of(*source_, fetching_.get()), *sink_);
   pipeline.journal = &journal;
   pipeline.known_again = &known_again;
@@ -223,11 +229,12 @@ absl::Status ScanRun::judge() {
     if (cdxj_ != nullptr && first_run()) cdxj_->add(decided.batch);
     if (best_ != nullptr) best_->add(decided);
     if (finds_left_out()) left_out_.add(decided);
-    if (groups_ != nullptr && grouped.ok()) grouped = groups_->add(decided);
+    if (groups_ != nullptr && gathered.ok()) gathered = groups_->add(decided);
+    if (report_ != nullptr && gathered.ok()) gathered = report_->add(decided);
   };
   pipeline.progress = [&](const Counters& counters) { progress_->update(counters); };
   ASSIGN_OR_RETURN(counters_, run_pipeline(pipeline));
-  return grouped;
+  return gathered;
 }
 
 // Writes what needs all verdicts, and commits.
@@ -247,7 +254,32 @@ absl::Status ScanRun::end_outputs() {
   if (cdxj_ != nullptr && !first_run() && !stop_asked())
     RETURN_IF_ERROR(add_all(to_read_again(source_options_), *cdxj_));
   if (cdxj_ != nullptr && !stop_asked()) RETURN_IF_ERROR(cdxj_->write(flags_.cdxj));
+  if (report_ != nullptr && !stop_asked()) RETURN_IF_ERROR(write_page());
   return index_->state() != nullptr ? index_->state()->checkpoint() : absl::OkStatus();
+}
+
+absl::Status ScanRun::write_page() {
+  ScanPage page = report_->page(counters_);
+  page.input = absl::StrJoin(flags_.paths, "  ");
+  page.rule = fmt::format(
+      "An exact copy has the same text as an earlier document. A near copy has at least {:g} of all runs of "
+      "{} "
+      "words that the two have.",
+      engine_options_.rule.threshold_ppm / 1e6, engine_options_.scheme.shingle_words);
+  const auto is_pipe = [](const std::string& path) {
+    std::error_code none;
+    return path == "-" || std::filesystem::is_fifo(path, none);
+  };
+  if (is_signed(o_.input)) {
+    page.no_texts = "The input is signed records, which hold no texts.";
+  } else if (std::any_of(flags_.paths.begin(), flags_.paths.end(), is_pipe)) {
+    page.no_texts = "The input is a pipe, which cannot be read again: there are no texts here.";
+  } else {
+    ASSIGN_OR_RETURN(const std::unique_ptr<Source> again,
+                     open_files_source(to_read_again(source_options_), ""));
+    RETURN_IF_ERROR(read_texts(*again, o_.input, page));
+  }
+  return write_whole_output(flags_.html, scan_page(page, engine_options_));
 }
 
 // Shows groups and summary.
@@ -266,8 +298,9 @@ absl::Status ScanRun::show() {
     return absl::OkStatus();
   }
   note("interrupted; everything up to here is written");
-  if (cdxj_ != nullptr)
-    note(fmt::format("--cdxj: {} is not written; a run to the end writes all of it", flags_.cdxj));
+  for (const auto& [what, path] : {NamedPath{"--cdxj", flags_.cdxj}, {"--html", flags_.html}}) {
+    if (!path.empty()) note(fmt::format("{}: {} is not written; a run to the end writes it", what, path));
+  }
   return absl::OkStatus();
 }
 
@@ -310,14 +343,15 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
 constexpr const char* kDescription =
     "Decides for every document whether it repeats an earlier one.\n\n"
     "The command reads files, directories or stdin in order: JSONL (.jsonl, .ndjson, .json) with one\n"
-    "document per line, Parquet, Arrow and CSV with one per row, the records of WARC files (also\n"
-    "inside WACZ files), and any other file as one document; packed with gzip or zstd, too. It writes\n"
-    "one JSON line per duplicate, or per document with --all. On a terminal it shows originals and\n"
-    "their copies instead.\n\n"
+    "document per line, Parquet, Arrow and CSV with one per row, mbox with one per message, the\n"
+    "records of WARC files (also inside WACZ files), and any other file as one document; packed with\n"
+    "gzip or zstd, too. It writes one JSON line per duplicate, or per document with --all. On a\n"
+    "terminal it shows originals and their copies instead.\n\n"
     "Examples:\n"
     "  doppel scan crawl.jsonl.gz > duplicates.jsonl\n"
     "  doppel scan --all --threshold 0.7 articles/ | jq .verdict\n"
     "  doppel scan --text-field article --keep unique.parquet crawl.parquet more/ > duplicates.jsonl\n"
+    "  doppel scan --html report.html folder/ > duplicates.jsonl\n"
     "  doppel scan --state index -o duplicates.jsonl --keep unique.jsonl crawl-*.jsonl";
 
 // Both must outlive the parsing.
@@ -354,6 +388,10 @@ void add_flags(CLI::App& app, ScanFlags& flags, CommonFlags& common) {
                "copy with --keep-files also what is no document: PDF, images, hidden and empty files");
   app.add_option("--rejects", flags.sink.rejects,
                  "write lines that could not be read, unchanged, to this file, and the names of such files");
+  app.add_option("--html", flags.html,
+                 "write a page for a browser: what came how often, copies beside their originals, by folder "
+                 "and host; reads the input a second time for the texts; - is stdout, in place of events")
+      ->type_name("FILE");
   app.add_option(
       "--cdxj", flags.cdxj,
       "write a CDXJ file of all captures in the given WARC files, also of those that an earlier run "
@@ -426,7 +464,11 @@ int scan_main(int argc, char** argv) {
                     : flags.clusters ? FilesOutput::clusters
                                      : FilesOutput::events;
   flags.groups = app.count("--output") == 0 && !flags.all && !flags.clusters && ::isatty(STDOUT_FILENO) != 0;
-  if (flags.groups) flags.sink.output.clear();
+  // A page on stdout takes the place of what is there by default.
+  const bool page_on_stdout =
+      flags.html == "-" && app.count("--output") == 0 && !flags.all && !flags.clusters;
+  if (page_on_stdout) flags.groups = false;
+  if (flags.groups || page_on_stdout) flags.sink.output.clear();
 
   if (!flags.against.empty()) common.sets.emplace_back("against", absl::StrJoin(flags.against, ","));
   absl::StatusOr<Config> config = load(common);

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <utility>
 
@@ -25,7 +26,16 @@ std::vector<NamedPath> outputs_of(const ScanFlags& flags) {
   return {{"--output", flags.sink.output},
           {"--keep", flags.sink.keep},
           {"--rejects", flags.sink.rejects},
-          {"--cdxj", flags.cdxj}};
+          {"--cdxj", flags.cdxj},
+          {"--html", flags.html}};
+}
+
+// Whether an earlier run wrote this page, so that it may be written again. `begin_page()` begins it.
+bool is_page_of_ours(const std::string& path) {
+  std::string head(1024, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(head.data(), static_cast<std::streamsize>(head.size()));
+  return head.find(R"(<meta name="generator" content="doppel">)") != std::string::npos;
 }
 
 // Refuses names of formats that are not written here. Lines of text (input.format: text) may be anything.
@@ -35,9 +45,10 @@ absl::Status check_endings(const Options& o, const ScanFlags& flags) {
     const std::string ending = std::filesystem::path(path).extension().string();
     if (ending == ".html" || ending == ".htm") {
       return invalid(
-          fmt::format("{}: {}: doppel writes JSON lines here; name a file .jsonl. A page of two "
-                      "documents comes from: doppel explain FILE FILE --html {}",
-                      what, path, path));
+          fmt::format("{}: {}: doppel writes JSON lines here; name a file .jsonl. A page of all comes from "
+                      "--html {}, and of "
+                      "two documents from: doppel explain FILE FILE --html {}",
+                      what, path, path, path));
     }
     if (ending != ".csv" && ending != ".tsv" && ending != ".xlsx") continue;
     const std::string lines = std::filesystem::path(path).replace_extension(".jsonl").string();
@@ -200,7 +211,7 @@ absl::Status check_places(const Config& config, const ScanFlags& flags) {
 void leave_out_outputs(FilesSourceOptions& source, const Options& o, const ScanFlags& flags,
                        std::string_view position) {
   for (const NamedPath& output : outputs_of(flags)) {
-    if (is_known_output(position, output.path)) {
+    if (is_known_output(position, output.path) || (output.what == "--html" && is_page_of_ours(output.path))) {
       source.own_outputs.push_back(output.path);
     } else {
       source.outputs.push_back(output);

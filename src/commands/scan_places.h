@@ -18,7 +18,7 @@ struct ScanFlags {
   std::vector<std::string> paths, against;
   std::string list, list_root;  // a file that names more paths, and what goes before relative ones
   FilesSinkOptions sink;
-  std::string config_file, cdxj, best;
+  std::string config_file, cdxj, best, html;
   bool cdx = false;  // the index has the form of classic CDX
   std::string order = "files";
   bool all = false, clusters = false, quiet = false;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include "base/status.h"
 #include "commands/commands.h"
 #include "commands/progress.h"
+#include "commands/scan_report.h"
 #include "formats/bytes/charset.h"
 #include "insight/show.h"
 #include "records/events.h"
@@ -99,13 +99,6 @@ void print_summary(const Counters& c, const Engine& engine, const Bodies& bodies
 namespace {
 
 constexpr size_t kCopiesShown = 3;
-
-// How many bytes of its input a record takes. A large file is not in memory, but it has a size.
-uint64_t bytes_of(const Record& record) {
-  if (record.pieces == nullptr) return record.value.size();
-  struct stat info = {};
-  return ::stat(std::string(record.source).c_str(), &info) == 0 ? static_cast<uint64_t>(info.st_size) : 0;
-}
 
 // The end of a name tells more than its beginning: paths share their first folders.
 std::string fitting(std::string_view name, size_t columns) {

@@ -92,7 +92,7 @@ void signature_keys(const Add& add) {
       "normaliser", AT(normaliser),
       {{"default", Normalisation::standard}, {"loose", Normalisation::loose}, {"none", Normalisation::none}},
       "What makes words equal. default ignores case and forms of characters. loose also ignores "
-      "accents and takes all digits for one. none ignores nothing."));
+      "accents, takes all digits for one, and makes one word of U.S. and of 1,000. none ignores nothing."));
   add(size_key(
       std::string(limits::kMaxRecord.name), AT(max_record), limits::kMaxRecord.least, limits::kMaxRecord.most,
       "The largest stored set with metadata of one original. A larger one is compared by its sketch."));

@@ -27,6 +27,7 @@ InputKind kind_of(std::string_view name, bool pipe, Layout layout) {
   if (pipe || name.ends_with(".jsonl") || name.ends_with(".ndjson") || name.ends_with(".json"))
     return InputKind::lines;
   if (name.ends_with(".csv") || name.ends_with(".tsv")) return InputKind::csv;
+  if (name.ends_with(".mbox")) return InputKind::mbox;
   return name.ends_with(".warc") ? InputKind::warc : InputKind::whole;
 }
 

@@ -15,10 +15,10 @@ namespace doppel {
 
 // How the user describes the input files.
 enum class Layout {
-  // A file that begins as a WARC file is records; .csv and .tsv are rows; .jsonl .ndjson .json (before .gz
-  // .zst), stdin, pipes and
-  // files that begin with two lines of JSON are lines; every other file is whole. WARC files in a WACZ file
-  // (.wacz, .zip, or given by name) are read in place.
+  // A file that begins as a WARC file is records; .csv and .tsv are rows; .mbox and files that begin with a
+  // message are messages; .jsonl .ndjson .json (before .gz .zst), stdin, pipes and files that begin with two
+  // lines of JSON are lines; every other file is whole. WARC files in a WACZ file (.wacz, .zip, or given by
+  // name) are read in place.
   automatic,
   lines,           // each file is lines, one document each
   whole,           // each file is one document
@@ -35,7 +35,8 @@ enum class InputKind {
   arc,      // the predecessor of WARC
   parquet,  // this and `arrow` are recognised by content alone
   arrow,
-  csv,  // or .tsv
+  csv,   // or .tsv
+  mbox,  // mail
 };
 
 struct RemoteFile;

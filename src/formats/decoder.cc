@@ -10,6 +10,7 @@
 #include "formats/best.h"
 #include "formats/body.h"
 #include "formats/json/json_decoder.h"
+#include "formats/mail/mail_decoder.h"
 #include "formats/presets.h"
 #include "formats/schema/schema_decoder.h"
 #include "formats/warc/warc_decoder.h"
@@ -63,6 +64,10 @@ class FrontDecoder final : public Decoder {
       if (!warc_) warc_ = std::make_unique<WarcDecoder>(options_);
       return *warc_;
     }
+    if (record.mail) {
+      if (!mail_) mail_ = make_mail_decoder(options_);
+      return *mail_;
+    }
     if (!is_text_or_page(record)) return *lines_;
     if (!files_) {
       FormatOptions text = options_;
@@ -97,7 +102,7 @@ class FrontDecoder final : public Decoder {
 
   const FormatOptions options_;
   const bool key_is_url_, takes_key_, decodes_key_;
-  std::unique_ptr<Decoder> lines_, files_, warc_;
+  std::unique_ptr<Decoder> lines_, files_, warc_, mail_;
   std::string key_;
 };
 

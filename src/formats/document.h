@@ -22,6 +22,9 @@ struct WarcOrigin {
 // The Document::text_source of a text that different pages may share.
 inline constexpr std::string_view kFallbackText = "fallback";
 
+// The Document::content_type of a message of an mbox file.
+inline constexpr std::string_view kMailType = "message/rfc822";
+
 struct Document {
   std::string_view id;     // its name, given by the caller
   std::string_view text;   // UTF-8; invalid bytes become separators

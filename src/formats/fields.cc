@@ -231,7 +231,7 @@ TextField::TextField(const FormatOptions& options)
 TextField::~TextField() = default;
 
 std::optional<TextField::Place> TextField::find(const Record& record) {
-  if (record.warc || record.pieces != nullptr || record.null_value) return std::nullopt;
+  if (record.warc || record.mail || record.pieces != nullptr || record.null_value) return std::nullopt;
   const std::string_view value = record.value;
   const size_t mark = value.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
   if (format_ == "text" || (format_ == "auto" && record.whole_file)) {

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <span>
 #include <utility>
 
 #include "base/utf8.h"
 #include "fmt/format.h"
 #include "insight/show.h"
+#include "insight/text_page.h"
 #include "sketch/compact_set.h"
 
 namespace doppel {
@@ -291,105 +291,16 @@ namespace {
 
 constexpr size_t kContext = 25;  // equal words shown next to a change
 
-constexpr std::string_view kStyle = R"(
-:root { color-scheme: light dark; --ground: #ffffff; --panel: #f6f8fa; --ink: #1f2328; --quiet: #59636e;
-  --line: #d1d9e0; --yes: #1a7f37; --no: #9a6700; --band: #0969da;
-  --del: #ffd7d5; --del-ink: #6e0f14; --ins: #c8f0d0; --ins-ink: #0b4a1e; }
-@media (prefers-color-scheme: dark) {
-  :root { --ground: #0d1117; --panel: #151b23; --ink: #e6edf3; --quiet: #9198a1; --line: #30363d; --yes: #3fb950;
-    --no: #d29922; --band: #58a6ff; --del: #5a1e22; --del-ink: #ffdcd7; --ins: #16422a; --ins-ink: #c9f5d6; }
-}
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--ground); color: var(--ink);
-  font: 16px/1.55 system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif; }
-main { max-width: 1480px; margin: 0 auto; padding: 24px 16px 64px; }
-h1 { font-size: 26px; line-height: 1.25; margin: 0 0 12px; padding-left: 14px; border-left: 6px solid var(--no); }
-h1.duplicate { border-color: var(--yes); }
-h2 { font-size: 18px; margin: 36px 0 12px; }
-p { margin: 0 0 8px; max-width: 80ch; }
-.quiet { color: var(--quiet); }
-.numbers { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 230px), 1fr)); gap: 12px;
-  margin: 24px 0 0; padding: 0; }
-.numbers div { background: var(--panel); border: 1px solid var(--line); border-radius: 8px; padding: 12px 14px; }
-.numbers dt { color: var(--quiet); font-size: 14px; }
-.numbers dd { margin: 0; font-variant-numeric: tabular-nums; }
-.numbers dd.value { font-size: 22px; font-weight: 600; line-height: 1.3; }
-.numbers dd.detail { font-size: 14px; color: var(--quiet); }
+constexpr std::string_view kBands = R"(
 .bands { display: flex; flex-wrap: wrap; gap: 4px; margin: 0 0 8px; padding: 0; list-style: none; }
 .bands li { width: 26px; height: 26px; border-radius: 4px; border: 2px solid var(--line); font-size: 11px;
   line-height: 22px; text-align: center; color: var(--quiet); font-variant-numeric: tabular-nums; }
 .bands li.equal { background: var(--band); border-color: var(--band); color: var(--ground); font-weight: 600; }
-.row, .heads { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 0 16px; }
-.heads { position: sticky; top: 0; background: var(--ground); border-bottom: 1px solid var(--line);
-  padding: 8px 0; z-index: 1; }
-.heads b { display: block; overflow-wrap: anywhere; }
-.heads span { font-size: 14px; color: var(--quiet); }
-.side { white-space: pre-wrap; overflow-wrap: anywhere; padding: 8px 10px; margin: 4px 0; border-radius: 6px;
-  background: var(--panel); border-left: 3px solid var(--line); }
-.side:empty { visibility: hidden; }
-del, ins { border-radius: 3px; padding: 0 2px; -webkit-box-decoration-break: clone; box-decoration-break: clone; }
-del { background: var(--del); color: var(--del-ink); text-decoration: line-through 1px; }
-ins { background: var(--ins); color: var(--ins-ink); text-decoration: underline 1px; text-underline-offset: 3px; }
-mark { background: var(--ins); color: var(--ins-ink); border-radius: 3px; }
-details { margin: 4px 0; }
-summary { cursor: pointer; color: var(--quiet); font-size: 14px; padding: 4px 10px; }
-summary:focus-visible { outline: 2px solid var(--band); }
-@media (max-width: 700px) {
-  h1 { font-size: 22px; }
-  .row { grid-template-columns: minmax(0, 1fr); }
-  .row .side::before { content: attr(data-side); float: right; color: var(--quiet); font-size: 12px; margin-left: 8px; }
-  .row .side.same { display: none; }
-  .row { border-bottom: 1px solid var(--line); padding-bottom: 4px; margin-bottom: 4px; }
-}
 )";
-
-// One side of a row. Trailing space is kept outside the <del> and <ins> elements.
-std::string side_text(std::span<const DiffPiece> pieces, bool left) {
-  std::string out;
-  for (const DiffPiece& piece : pieces) {
-    const std::string_view text = left ? piece.a : piece.b;
-    if (text.empty()) continue;
-    if (piece.mark == Mark::equal || piece.mark == Mark::elided) {
-      out += html_escape(text);
-      continue;
-    }
-    const size_t end = text.find_last_not_of(" \t\r\n");
-    const size_t visible = end == std::string_view::npos ? 0 : end + 1;
-    const char* tag = left ? "del" : "ins";
-    out += fmt::format("<{0}>{1}</{0}>", tag, html_escape(text.substr(0, visible)));
-    out += html_escape(text.substr(visible));
-  }
-  return out;
-}
-
-void add_row(Lines& page, std::span<const DiffPiece> pieces) {
-  if (pieces.empty()) return;
-  const std::string left = side_text(pieces, true);
-  const std::string right = side_text(pieces, false);
-  page.line(R"(<div class="row"><div class="side" data-side="A" dir="auto">{}</div>)"
-            R"(<div class="side{}" data-side="B" dir="auto">{}</div></div>)",
-            left, left == right ? " same" : "", right);
-}
-
-std::string marked(std::string_view text, const std::vector<Passage>& passages) {
-  std::string out;
-  size_t at = 0;
-  for (const Passage& p : passages) {
-    // A character can belong to two words, and so to two passages.
-    const size_t begin = std::max<size_t>(at, p.bytes.begin);
-    if (begin >= p.bytes.end) continue;
-    out += html_escape(text.substr(at, begin - at));
-    out += fmt::format("<mark>{}</mark>", html_escape(text.substr(begin, p.bytes.end - begin)));
-    at = p.bytes.end;
-  }
-  return out + html_escape(text.substr(at));
-}
 
 void add_passages(Lines& page, const Explanation& e) {
   page.line("<h2>Passages that both have</h2>");
-  page.line(R"(<div class="row"><div class="side" data-side="A" dir="auto">{}</div>)"
-            R"(<div class="side" data-side="B" dir="auto">{}</div></div>)",
-            marked(e.a.text, e.passages->in_first), marked(e.b.text, e.passages->in_second));
+  add_row(page, marked(e.a.text, e.passages->in_first), marked(e.b.text, e.passages->in_second));
 }
 
 void add_texts(Lines& page, const Explanation& e, const TextDiff& diff) {
@@ -400,18 +311,7 @@ void add_texts(Lines& page, const Explanation& e, const TextDiff& diff) {
               with_commas(side->words), with_commas(side->shingles));
   }
   page.line("</div>");
-  const std::vector<DiffPiece> pieces = diff_pieces(diff, kContext);
-  size_t from = 0;
-  for (size_t i = 0; i <= pieces.size(); ++i) {
-    if (i < pieces.size() && pieces[i].mark != Mark::elided) continue;
-    add_row(page, std::span(pieces).subspan(from, i - from));
-    if (i < pieces.size()) {
-      page.line("<details><summary>{} equal words</summary>", with_commas(pieces[i].words));
-      add_row(page, std::span(pieces).subspan(i, 1));
-      page.line("</details>");
-    }
-    from = i + 1;
-  }
+  add_differences(page, diff, {.context = kContext});
 }
 
 }  // namespace
@@ -472,15 +372,9 @@ std::string difference_in_words(const TextDiff& diff) {
 std::string explain_page(const Explanation& e, const TextDiff& diff) {
   const PlainWords words = in_plain_words(e);
   Lines page;
-  page.line("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">");
-  page.line(R"(<meta name="viewport" content="width=device-width, initial-scale=1">)");
-  page.line(
-      R"(<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">)");
-  page.line("<title>{}: {} and {}</title>", html_escape(words.headline), html_escape(one_line(e.a.name, 80)),
-            html_escape(one_line(e.b.name, 80)));
-  page.raw("<style>");
-  page.raw(kStyle);
-  page.raw("</style>\n</head>\n<body>\n<main>\n");
+  begin_page(page,
+             fmt::format("{}: {} and {}", words.headline, one_line(e.a.name, 80), one_line(e.b.name, 80)),
+             kBands);
   std::string headline = words.headline;
   headline.front() = static_cast<char>(headline.front() - 'a' + 'A');
   page.line(R"(<h1{}>{}</h1>)", is_duplicate(e.finding) ? R"( class="duplicate")" : "",
@@ -503,7 +397,7 @@ std::string explain_page(const Explanation& e, const TextDiff& diff) {
   if (shows_passages(e)) add_passages(page, e);
   page.line("<h2>{}</h2>", html_escape(difference_in_words(diff)));
   add_texts(page, e, diff);
-  page.raw("</main>\n</body>\n</html>\n");
+  end_page(page);
   return page.take();
 }
 

@@ -40,6 +40,7 @@ class Lines {
     text_ += '\n';
   }
   void raw(std::string_view text) { text_ += text; }
+  size_t size() const { return text_.size(); }
   std::string take() { return std::move(text_); }
 
  private:

@@ -79,7 +79,7 @@ void RecordSigner::sign(const Record& record, SignedDocument& out, uint8_t* slic
   }
   if (out.content == Content::empty)
     out.reason = message_of(document.unscored == Reason::none ? Reason::empty : document.unscored);
-  saw_pages_ = saw_pages_ || record.warc || document.page || !document.charset.empty();
+  saw_pages_ = saw_pages_ || record.warc || record.mail || document.page || !document.charset.empty();
   out.page = document.page;
   out.guessed_charset = document.charset_guessed ? document.charset : std::string_view();
   // The record time is Kafka's; without Kafka, the document's own.
@@ -171,7 +171,7 @@ absl::Status RecordSigner::read_signed(const Record& record, SignedDocument& out
   Metadata metadata;
   if (!decode_metadata(out.metadata, metadata).ok() || out.metadata.size() > kMaxMetadata)
     return rejected(Reason::bad_signed_record, " with impossible metadata");
-  saw_pages_ = saw_pages_ || metadata.warc || metadata.whole_file;
+  saw_pages_ = saw_pages_ || metadata.warc || metadata.whole_file || metadata.content_type == kMailType;
   out.page = false;
   out.guessed_charset.clear();
   if (out.content == Content::rejected && out.reason.empty())

@@ -16,23 +16,99 @@ namespace doppel {
 
 namespace {
 constexpr size_t kMaxWords = 64;
-constexpr size_t kMaxBlockWords = Normaliser::kMaxSettled / 2 + 2;
-static_assert(Normaliser::kFront + Normaliser::kMaxSettled < 0x10000, "edges are 16 bits");
+constexpr size_t kMaxHeld = 2;  // bytes that a Looser holds back
+constexpr size_t kMaxBlockWords = (Normaliser::kMaxSettled + kMaxHeld) / 2 + 2;
+static_assert(Normaliser::kFront + Normaliser::kMaxSettled + kMaxHeld < 0x10000, "edges are 16 bits");
 static_assert(Normaliser::kFront >= kWordBlock);
-// Replaces digits with 0 and removes U+0300 to U+036F (CC 80 to CD AF) from decomposed text. Settled text
-// contains only whole code points.
-std::span<uint8_t> loosened(std::span<uint8_t> text) {
-  size_t kept = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const uint8_t c = text[i];
-    if ((c == 0xcc || (c == 0xcd && i + 1 < text.size() && text[i + 1] <= 0xaf)) && i + 1 < text.size()) {
-      ++i;
-    } else {
-      text[kept++] = c >= '0' && c <= '9' ? '0' : c;
-    }
-  }
-  return text.first(kept);
+
+bool is_word_byte(uint8_t c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c >= 0x80;
 }
+
+// Makes the text of Normalisation::loose from settled text, which contains only whole code points: replaces
+// digits with 0, removes U+0300 to U+036F (CC 80 to CD AF), and full stops and commas within a number, and
+// full stops between single letters ("u.s."). Holds back what the next block decides.
+class Looser {
+ public:
+  // Writes to `out`, which has room for kMaxHeld bytes more than `text`. Returns the end of what it wrote.
+  uint8_t* loosen(std::span<const uint8_t> text, uint8_t* out) {
+    begin_ = out_ = out;
+    joined_ = nullptr;
+    for (size_t i = 0; i < text.size(); ++i) {
+      const uint8_t c = text[i];
+      if ((c == 0xcc || (c == 0xcd && i + 1 < text.size() && text[i + 1] <= 0xaf)) && i + 1 < text.size()) {
+        ++i;
+      } else {
+        take(is_digit(c) ? '0' : c);
+      }
+    }
+    run_ = run();
+    return out_;
+  }
+  // Ends the document: writes what is held back.
+  uint8_t* finish(uint8_t* out) {
+    begin_ = out_ = out;
+    joined_ = nullptr;
+    take(' ');
+    run_ = Run::none;
+    return out_;
+  }
+
+ private:
+  // What the last run of word bytes is, if nothing separates after it: it ends with a digit, or is one
+  // letter.
+  enum class Run : uint8_t { none, digit, letter, other };
+
+  static bool is_digit(uint8_t c) { return c >= '0' && c <= '9'; }
+  static bool is_letter(uint8_t c) { return c >= 'a' && c <= 'z'; }
+
+  void take(uint8_t c) {
+    if (separator_ != 0 && holds_back(c)) return;
+    if (c == '.' || c == ',') {
+      held_run_ = run();
+      if (held_run_ == Run::digit || (held_run_ == Run::letter && c == '.')) {
+        separator_ = c;
+        return;
+      }
+    }
+    *out_++ = c;
+  }
+
+  // Decides by the next byte what becomes of a separator that is held back. Whether the byte is held back,
+  // too.
+  bool holds_back(uint8_t c) {
+    if (letter_ == 0 && held_run_ == Run::letter && is_letter(c)) {
+      letter_ = c;
+      return true;
+    }
+    const bool joins = letter_ != 0 ? !is_word_byte(c) : held_run_ == Run::digit && c == '0';
+    if (!joins) *out_++ = separator_;
+    if (letter_ != 0) {
+      *out_++ = letter_;
+      if (joins) joined_ = out_;
+    }
+    separator_ = letter_ = 0;
+    return false;
+  }
+
+  Run run() const {
+    if (out_ == begin_) return run_;
+    const uint8_t last = out_[-1];
+    if (!is_word_byte(last)) return Run::none;
+    if (last == '0') return Run::digit;
+    if (!is_letter(last)) return Run::other;
+    if (out_ == joined_) return Run::letter;
+    const bool alone = out_ - begin_ > 1 ? !is_word_byte(out_[-2]) : run_ == Run::none;
+    return alone ? Run::letter : Run::other;
+  }
+
+  uint8_t *begin_ = nullptr, *out_ = nullptr;  // of this block
+  const uint8_t* joined_ = nullptr;            // end of a letter that was joined with the one before it
+  Run run_ = Run::none;                        // at the end of the last block
+  Run held_run_ = Run::none;                   // in front of the separator that is held back
+  uint8_t separator_ = 0;                      // held back, if not 0
+  uint8_t letter_ = 0;                         // held back behind it: "u.s" in "u.s."
+};
 
 }  // namespace
 
@@ -43,8 +119,9 @@ struct Shingler::State {
         normalisation(how),
         kernels(text_kernels(simd_level())),
         normaliser(kernels) {
-    if (how == Normalisation::none)
-      raw = std::make_unique<uint8_t[]>(Normaliser::kFront + Normaliser::kMaxSettled + kKernelSlack);
+    if (how != Normalisation::standard)
+      raw =
+          std::make_unique<uint8_t[]>(Normaliser::kFront + Normaliser::kMaxSettled + kMaxHeld + kKernelSlack);
   }
 
   void use_settled(PodVector<uint64_t>& out);
@@ -62,7 +139,8 @@ struct Shingler::State {
   const Normalisation normalisation;
   const TextKernels& kernels;
   Normaliser normaliser;
-  std::unique_ptr<uint8_t[]> raw;  // a block of unnormalised text (Normalisation::none)
+  std::unique_ptr<uint8_t[]> raw;  // a block of unnormalised or loosened text
+  Looser looser;
 
   // The open word: the state after its whole blocks, and its last 1 to 16 bytes, not hashed yet.
   bool word_open = false;
@@ -79,7 +157,9 @@ struct Shingler::State {
 
 void Shingler::State::use_settled(PodVector<uint64_t>& out) {
   const std::span<uint8_t> text = normaliser.settled();
-  use(normalisation == Normalisation::loose ? loosened(text) : text, out);
+  if (normalisation != Normalisation::loose) return use(text, out);
+  uint8_t* const loose = raw.get() + Normaliser::kFront;
+  use({loose, looser.loosen(text, loose)}, out);
 }
 
 // Turns capital letters into bytes that belong to words. That is safe, because unnormalised text is never
@@ -144,10 +224,14 @@ void Shingler::State::combine(size_t fresh, PodVector<uint64_t>& out) {
 
 void Shingler::State::finish(PodVector<uint64_t>& out) {
   begin_if_ended();
-  if (!raw) {
+  if (normalisation != Normalisation::none) {
     normaliser.finish();
     use_settled(out);
     normaliser.drop_settled();
+  }
+  if (normalisation == Normalisation::loose) {
+    uint8_t* const loose = raw.get() + Normaliser::kFront;
+    use({loose, looser.finish(loose)}, out);
   }
   if (word_open) {
     hashes[kept] = hash_word(word_tail, word_tail_size, keys, word_state);
@@ -164,7 +248,7 @@ std::string_view normalisation_name(Normalisation normalisation) {
     case Normalisation::standard:
       break;
     case Normalisation::loose:
-      return "loose-1";
+      return "loose-2";
     case Normalisation::none:
       return "none-1";
   }
@@ -181,7 +265,7 @@ void Shingler::update(std::string_view piece, PodVector<uint64_t>& out) {
   const auto* p = reinterpret_cast<const uint8_t*>(piece.data());
   const uint8_t* end = p + piece.size();
   state_->begin_if_ended();
-  if (state_->raw) return state_->use_raw(p, end, out);
+  if (state_->normalisation == Normalisation::none) return state_->use_raw(p, end, out);
   while (p != end) {
     p = state_->normaliser.fill(p, end);
     state_->use_settled(out);

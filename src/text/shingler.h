@@ -21,10 +21,11 @@ namespace doppel {
 // compared.
 enum class Normalisation : uint8_t {
   standard,  // compatibility decomposition, case folding, canonical order
-  loose,     // also replaces every digit with 0 and drops marks of Latin, Greek and Cyrillic letters
+  loose,     // also replaces every digit with 0, drops marks of Latin, Greek and Cyrillic letters, and makes
+             // one word of 1,000.5 and of U.S.
   none,      // bytes as they are; words are runs of ASCII letters, digits, underscores and bytes above 127
 };
-// The name in the data scheme: "1", "loose-1", "none-1".
+// The name in the data scheme: "1", "loose-2", "none-1".
 std::string_view normalisation_name(Normalisation normalisation);
 
 class Shingler {

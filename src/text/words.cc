@@ -85,14 +85,66 @@ constexpr std::array<uint8_t, 256> kByteClasses = [] {
 }();
 uint8_t class_of(char c) { return kByteClasses[static_cast<uint8_t>(c)]; }
 
-// Whether a word becomes empty when its marks are dropped.
-bool vanishes_loosened(std::string_view word) {
-  for (size_t i = 0; i < word.size(); i += 2) {
-    const auto first = static_cast<uint8_t>(word[i]);
-    if (first != 0xcc && (first != 0xcd || static_cast<uint8_t>(word[i + 1]) > 0xaf)) return false;
+// A word without the marks that Normalisation::loose drops.
+std::string without_marks(std::string_view word) {
+  std::string out;
+  for (size_t i = 0; i < word.size(); ++i) {
+    const auto c = static_cast<uint8_t>(word[i]);
+    if (c == 0xcc || (c == 0xcd && static_cast<uint8_t>(word[i + 1]) <= 0xaf)) {
+      ++i;
+    } else {
+      out += word[i];
+    }
   }
-  return true;
+  return out;
 }
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(std::string_view word) {
+  return word.size() == 1 && ((word[0] >= 'a' && word[0] <= 'z') || (word[0] >= 'A' && word[0] <= 'Z'));
+}
+
+// The only character between two words, as far as characters between them count; else 0.
+char only_between(std::string_view text) {
+  char out = 0;
+  const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
+  for (size_t at = 0; at < text.size();) {
+    char32_t c = 0;
+    const int size = utf8::decode(bytes + at, text.size() - at, c);
+    if (size <= 0) return 0;
+    at += static_cast<size_t>(size);
+    if (value_of(c) == kIgnored || (c >= 0x300 && c <= 0x36f)) continue;
+    if (out != 0 || c >= 0x80 || c == 0) return 0;
+    out = static_cast<char>(c);
+  }
+  return out;
+}
+
+// Makes one word of those that Normalisation::loose reads as one.
+class Joining {
+ public:
+  // `word`: as it is compared, but for case and digits.
+  void add(std::string_view text, WordPlace place, std::string_view word, std::vector<WordPlace>& out,
+           bool apart_before = false, bool apart_after = false) {
+    const char between = out.empty() || place.begin <= out.back().end || apart_ || apart_before
+                             ? '\0'
+                             : only_between(text.substr(out.back().end, place.begin - out.back().end));
+    const bool letter = is_letter(word);
+    if ((between == '.' && letter && letter_) ||
+        ((between == '.' || between == ',') && digit_ && is_digit(word.front()))) {
+      out.back().end = place.end;
+    } else {
+      out.push_back(place);
+    }
+    letter_ = letter;
+    digit_ = is_digit(word.back());
+    apart_ = apart_after;
+  }
+
+ private:
+  bool letter_ = false, digit_ = false;  // the last word is a letter, ends with a digit
+  bool apart_ = false;                   // something that is not in the text follows it
+};
 
 }  // namespace
 
@@ -101,6 +153,8 @@ std::vector<WordPlace> word_places(std::string_view text, Normalisation normalis
   std::vector<WordPlace> out;
   constexpr size_t kBytesOfWord = 6;
   out.reserve(text.size() / kBytesOfWord);
+  const bool loose = normalisation == Normalisation::loose;
+  Joining joining;
   for (size_t at = 0; at < text.size();) {
     uint8_t all = class_of(text[at]);
     if (all == kBetween) {
@@ -110,11 +164,21 @@ std::vector<WordPlace> word_places(std::string_view text, Normalisation normalis
     size_t end = at + 1;
     for (; end < text.size() && class_of(text[end]) != kBetween; ++end) all |= class_of(text[end]);
     if (all == kInWord || normalisation == Normalisation::none) {
-      out.push_back({at, end});
+      if (loose) {
+        joining.add(text, {at, end}, text.substr(at, end - at), out);
+      } else {
+        out.push_back({at, end});
+      }
     } else {
       for (const WordSpan& word : split_words(text.substr(at, end - at))) {
-        if (normalisation == Normalisation::loose && vanishes_loosened(word.text)) continue;
-        out.push_back({at + word.begin, at + word.end});
+        const WordPlace place{at + word.begin, at + word.end};
+        const std::string loosened = loose ? without_marks(word.text) : word.text;
+        if (loosened.empty()) continue;
+        if (loose) {
+          joining.add(text, place, loosened, out, word.apart_before, word.apart_after);
+        } else {
+          out.push_back(place);
+        }
       }
     }
     at = end + 1;
@@ -127,15 +191,18 @@ std::vector<WordSpan> split_words(std::string_view text) {
   order_marks(items);
   std::vector<WordSpan> words;
   enum { none, word, single } open = none;
+  size_t separated = 0;  // end of the last character with a separator
   for (const Item& item : items) {
     const uint16_t value = value_of(item.c);
     if (value == kSeparator) {
+      if (!words.empty() && words.back().end == item.end) words.back().apart_after = true;
+      separated = item.end;
       open = none;
       continue;
     }
     const bool mark = value == kMark || value >= kClassed;
     if (open == none || (!mark && (open == single || value == kSingle))) {
-      words.push_back({item.begin, item.end, ""});
+      words.push_back({item.begin, item.end, "", separated == item.end});
       open = value == kSingle ? single : word;
     }
     uint8_t bytes[4];

@@ -15,6 +15,8 @@ struct WordSpan {
   size_t begin;      // bytes [begin, end) of the original text; spans overlap if
   size_t end;        // a ligature or fraction belongs to two words
   std::string text;  // normalised
+  // Whether its first (last) character holds a separator in front of (behind) the word, as in U+2488, "1.".
+  bool apart_before = false, apart_after = false;
 };
 
 // Uses memory proportional to the text. The words, their order and their normalised bytes are exactly those

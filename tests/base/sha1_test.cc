@@ -46,11 +46,14 @@ TEST(Sha1, KnownDigestsInPiecesOfAnySize) {
 TEST(Sha256, KnownDigestsInPiecesOfAnySize) {
   const std::string million(1'000'000, 'a');
   for (const size_t step : {1, 3, 55, 56, 63, 64, 65, 1000}) {
-    EXPECT_EQ(digest_of<Sha256>("", step), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-    EXPECT_EQ(digest_of<Sha256>("abc", step), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    EXPECT_EQ(digest_of<Sha256>("", step),
+              "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    EXPECT_EQ(digest_of<Sha256>("abc", step),
+              "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     EXPECT_EQ(digest_of<Sha256>("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", step),
               "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
-    EXPECT_EQ(digest_of<Sha256>(million, step), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+    EXPECT_EQ(digest_of<Sha256>(million, step),
+              "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
   }
 }
 

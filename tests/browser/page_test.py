@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The status page of a running daemon, and the page of `doppel report`, in a real browser.
+"""The status page of a running daemon, and the pages of `doppel report` and `doppel scan --html`, in a real browser.
 
   page_test.py --binary build/release/doppel [--chromium chromium] [--pictures DIRECTORY]
 
@@ -228,6 +228,52 @@ def look_at_report(browser, path, width, pictures):
         (pictures / f"report-{width}.png").write_bytes(base64.b64decode(browser.call("Page.captureScreenshot")["data"]))
 
 
+def scan_page(binary, work):
+    """The page of `doppel scan --html` on documents with long and hostile names and texts, and parts of others."""
+    rng = random.Random(9)
+    text = [f"word{rng.randrange(5000)}" for _ in range(400)]
+    lines = documents()
+    for i in range(8):
+        lines.append({"id": f"https://hostile.example/{i}/{HOSTILE}", "text": " ".join([HOSTILE, *text[:200], f"other{i}", *text[201:], HOSTILE * i, "z" * 2000])})
+    lines.append({"id": "part", "text": " ".join(text[100:300])})
+    (work / "scan" / ("a-long-folder" * 12)).mkdir(parents=True)
+    (work / "scan" / ("a-long-folder" * 12) / "in.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    subprocess.run([binary, "scan", "-q", "--relations", "contained,shares", "-o", "/dev/null", "--html", work / "scan.html", work / "scan"],
+                   check=True)
+    return work / "scan.html"
+
+
+def look_at_scan_page(browser, path, width, scheme, media, pictures):
+    where = f"the page of a scan, {width} px, {scheme}, {media}"
+    browser.call("Emulation.setScriptExecutionDisabled", value=True)
+    browser.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 500)
+    browser.call("Emulation.setEmulatedMedia", media=media, features=[{"name": "prefers-color-scheme", "value": scheme}])
+    browser.open(path.as_uri())
+    asked = [e["params"]["request"]["url"] for e in browser.events if e.get("method") == "Network.requestWillBeSent"]
+    check(asked == [path.as_uri()], f"{where}: loads {asked}")
+    wrong = [e["params"] for e in browser.events if e.get("method") in ("Log.entryAdded", "Runtime.exceptionThrown")]
+    check(not wrong, f"{where}: {wrong}")
+    check(browser.value("document.title") == "Copies among the documents", f"{where}: the title is {browser.value('document.title')}")
+    check(browser.value("document.querySelectorAll('script, img, iframe, a').length") == 0, f"{where}: an element was smuggled in")
+    check(HOSTILE in browser.value("document.body.textContent"), f"{where}: the hostile id is not shown as it is")
+    for head in ("How often documents came", "What came most often", "By folder", "By host", "Related documents"):
+        check(head in browser.value("[...document.querySelectorAll('h2')].map(h => h.textContent)"), f"{where}: {head} is not there")
+    for tag in ("del", "ins", "mark"):
+        check(browser.value(f"[...document.querySelectorAll('{tag}')].some(e => e.checkVisibility())"), f"{where}: nothing is marked with {tag}")
+    browser.value("document.querySelectorAll('details').forEach(d => d.open = true)")
+    wide = browser.value("document.documentElement.scrollWidth")
+    check(wide <= width, f"{where}: the page is {wide} px wide")
+    outside = browser.value("[...document.querySelectorAll('td, th, p, li, .side')].filter(e => e.checkVisibility() &&"
+                            " e.getBoundingClientRect().right > innerWidth + 1).map(e => e.textContent.slice(0, 80))")
+    check(not outside, f"{where}: {outside} are outside of the window")
+    browser.call("Emulation.setScriptExecutionDisabled", value=False)
+    if pictures:
+        height = min(browser.value("document.documentElement.scrollHeight"), 3000)
+        clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
+        picture = browser.call("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)["data"]
+        (pictures / f"scan-{width}-{scheme}-{media}.png").write_bytes(base64.b64decode(picture))
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--binary", required=True)
@@ -250,6 +296,12 @@ def main():
                     look(browser, daemon.url, width, scheme, scripts, args.pictures)
         for width in (360, 1600):
             look_at_report(browser, report(args.binary, work), width, args.pictures)
+        page = scan_page(args.binary, work)
+        for width in (360, 1600):
+            for scheme in ("light", "dark"):
+                for media in ("screen", "print"):
+                    look_at_scan_page(browser, page, width, scheme, media, args.pictures)
+        browser.call("Emulation.setEmulatedMedia", media="screen")
         browser.open(daemon.url)
         browser.events = []
         browser.click("#events a[href^='/clusters/']")

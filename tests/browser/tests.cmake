@@ -1,4 +1,4 @@
-# The status page of a running daemon in a headless Chromium: widths, colour schemes, clicks.
+# The status page of a running daemon and the pages that commands write, in a headless Chromium: widths, colour schemes, clicks.
 find_program(CHROMIUM chromium)
 add_test(NAME browser/page
   COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/page_test.py --binary $<TARGET_FILE:doppel_cli>

@@ -17,6 +17,7 @@
 #include "engine/signed_record.h"
 #include "files/arrow/arrow_rows.h"
 #include "formats/bytes/charset.h"
+#include "formats/mail/mail.h"
 #include "formats/warc/warc.h"
 
 namespace doppel {
@@ -141,6 +142,9 @@ constexpr auto kPipedArrow = "an Arrow file through a pipe; give the file's name
 constexpr auto kTable =
     "tables are not read here; convert it to JSON lines: duckdb -c \"COPY (FROM 'FILE') TO 'FILE.jsonl'\""sv;
 constexpr auto kNoParquet = "not a Parquet file, though its name says so: it does not begin with PAR1"sv;
+
+constexpr auto kNoMbox =
+    "not an mbox file, though its name says so: it does not begin with \"From NAME DATE\" and a header"sv;
 
 constexpr std::string_view kSpace = " \t\r\n";
 constexpr std::string_view kMark = "\xef\xbb\xbf";  // the byte order mark of UTF-8
@@ -330,9 +334,15 @@ void look_inside(std::string_view head, const FilesSourceOptions& options, Input
   if (options.layout == Layout::automatic) {
     if (archive) {
       file.kind = arc ? InputKind::arc : InputKind::warc;
+    } else if (begins_mbox(inside)) {
+      file.kind = InputKind::mbox;
     } else if (file.kind == InputKind::whole && is_json_lines(inside)) {
       file.kind = InputKind::lines;
     }
+  }
+  if (file.kind == InputKind::mbox) {
+    if (!begins_mbox(inside)) file.refused = kNoMbox;
+    return;
   }
   // If only the name says WARC, the reader of WARC files reports what is wrong.
   if (!archive) file.refused = unreadable(inside, file.in_parts());

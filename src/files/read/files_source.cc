@@ -24,6 +24,7 @@
 #include "files/read/content.h"
 #include "files/read/line_reader.h"
 #include "files/read/listing.h"
+#include "files/read/mbox_reader.h"
 #include "files/read/signed_reader.h"
 #include "files/read/value_reader.h"
 #include "files/remote.h"
@@ -333,6 +334,8 @@ class FilesSource final : public Source {
       case InputKind::warc:
       case InputKind::arc:
         return reader(std::type_identity<WarcReader>());
+      case InputKind::mbox:
+        return reader(std::type_identity<MboxReader>());
       case InputKind::values:
         return reader(std::type_identity<ValueReader>());
       case InputKind::whole:
