@@ -6,7 +6,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <numeric>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -82,6 +85,7 @@ absl::StatusOr<TuneSample> measure_sample(const TuneSampleOptions& options, cons
   std::vector<uint8_t> slices(static_cast<size_t>(engine.scheme.num_perm));
   SampleStudy study(engine);
   std::optional<SampleRelations> relations;
+  SampleKindCounter kind;
   if (!is_signed_already) relations.emplace(engine);
   Waiting waiting;
   TuneSample sample;
@@ -131,6 +135,7 @@ absl::StatusOr<TuneSample> measure_sample(const TuneSampleOptions& options, cons
       metadata.clear();
       encode_metadata(about, metadata);
       study.add(document.text, document.scope, metadata.size());
+      kind.add(document.text, document.page);
       RETURN_IF_ERROR(relations->add(document.text, document.scope, about.name()));
     }
   }
@@ -145,6 +150,7 @@ absl::StatusOr<TuneSample> measure_sample(const TuneSampleOptions& options, cons
       study.finish([&](uint64_t done, uint64_t of) { waiting.show("comparing document", done, of); });
   if (relations) {
     ASSIGN_OR_RETURN(sample.parts, relations->finish());
+    sample.kind = kind.finish();
   }
   return sample;
 }
@@ -164,6 +170,81 @@ absl::StatusOr<std::string> extract_of_pages(const TuneSampleOptions& options) {
     if (described.find(fmt::format("={}", extract)) != std::string::npos) return extract;
   }
   return "";
+}
+
+constexpr uint64_t kTitle = 15, kShort = 40, kArticle = 60;  // words
+constexpr double kMisread = .01;
+
+// Measures the sample with settings for documents of its kind, and keeps those that find more.
+absl::Status advise(const Options& o, const HashKey& key, const TuneSampleOptions& options,
+                    TuneReport& report) {
+  const TuneSample& sample = *report.sample;
+  if (!sample.parts) return absl::OkStatus();
+  for (const std::string& path : options.paths) {
+    std::error_code none;
+    if (path == "-" || std::filesystem::is_fifo(path, none)) return absl::OkStatus();  // cannot be read again
+  }
+  const Options defaults;
+  const auto measured = [&](const Options& other) -> absl::StatusOr<TuneSample> {
+    ASSIGN_OR_RETURN(const EngineOptions engine, engine_options(other, key));
+    return measure_sample(options, engine);
+  };
+  const auto more_than = [&](uint64_t now, uint64_t advised) {
+    return advised > now + std::max<uint64_t>(1, sample.result.documents / 100);
+  };
+  const SampleKind& kind = sample.kind;
+  Options other = o;
+  if (kind.words <= kShort && o.shingle_words == defaults.shingle_words) {
+    const bool titles = kind.words <= kTitle && o.threshold == defaults.threshold;
+    other.shingle_words = 2;
+    if (titles) other.threshold = .5;
+    ASSIGN_OR_RETURN(const TuneSample short_runs, measured(other));
+    if (more_than(sample.duplicates(), short_runs.duplicates())) {
+      report.advice.push_back(
+          {.why = fmt::format(
+               "Short texts: half of them have at most {} words, and one other word changes {} runs of "
+               "{} words.",
+               kind.words, o.shingle_words, o.shingle_words),
+           .flags = titles ? "--set shingle_words=2 -t 0.5" : "--set shingle_words=2",
+           .what = "copies",
+           .now = sample.duplicates(),
+           .advised = short_runs.duplicates()});
+    }
+  } else if (kind.misread >= kMisread && o.threshold == defaults.threshold) {
+    other.threshold = .5;
+    ASSIGN_OR_RETURN(const TuneSample lower, measured(other));
+    if (more_than(sample.duplicates(), lower.duplicates())) {
+      report.advice.push_back(
+          {.why = fmt::format(
+               "Scanned texts: {:.1f} % of the words are rare and differ by one letter from a frequent "
+               "word.",
+               100 * kind.misread),
+           .flags = "-t 0.5",
+           .what = "copies",
+           .now = sample.duplicates(),
+           .advised = lower.duplicates()});
+    }
+  }
+  if (kind.words < kArticle || o.relations != defaults.relations) return absl::OkStatus();
+  other = o;
+  other.relations = {"near", "contained", "contains", "shares"};
+  other.passage_words = 60;
+  ASSIGN_OR_RETURN(const TuneSample passages, measured(other));
+  const std::string_view documents = kind.pages >= .5 ? "Pages" : "Articles";
+  if (more_than(sample.related(), passages.related())) {
+    report.advice.push_back({.why = fmt::format("{} that share passages of 60 words and more.", documents),
+                             .flags = "--relations contained,contains,shares --set passage_words=60",
+                             .what = "related documents",
+                             .now = sample.related(),
+                             .advised = passages.related()});
+  } else if (more_than(0, sample.related())) {
+    report.advice.push_back({.why = fmt::format("{} that are parts of others, or share passages.", documents),
+                             .flags = "--relations contained,contains,shares",
+                             .what = "related documents",
+                             .now = 0,
+                             .advised = sample.related()});
+  }
+  return absl::OkStatus();
 }
 
 struct TuneFlags {
@@ -199,7 +280,9 @@ absl::Status tune(const Config& config, const TuneFlags& flags) {
       report.other_extract = report.extract == "main" ? "visible" : "main";
       sample.format.extract = *extract_named(report.other_extract);
       ASSIGN_OR_RETURN(report.other, measure_sample(sample, report.engine));
+      sample.format.extract = o.input.extract;
     }
+    RETURN_IF_ERROR(advise(o, key, sample, report));
   }
   if (!flags.svg.empty()) {
     RETURN_IF_ERROR(write_whole_output(flags.svg, tune_svg(report)));
@@ -210,6 +293,10 @@ absl::Status tune(const Config& config, const TuneFlags& flags) {
 }
 
 }  // namespace
+
+uint64_t TuneSample::related() const {
+  return parts ? std::accumulate(parts->unique.begin(), parts->unique.end(), uint64_t{0}) : 0;
+}
 
 int tune_main(int argc, char** argv) {
   CLI::App app(

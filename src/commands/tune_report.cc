@@ -275,6 +275,17 @@ std::string tune_json(const TuneReport& r) {
   }
   json.close();
   if (r.sample.has_value()) json_sample(json, "sample", *r.sample, r.extract);
+  json.open("advice", '[');
+  for (const Advice& each : r.advice) {
+    json.open("", '{');
+    json.text("why", each.why);
+    json.text("flags", each.flags);
+    json.text("what", each.what);
+    json.number("now", each.now);
+    json.number("advised", each.advised);
+    json.close();
+  }
+  json.close();
   if (r.other.has_value()) json_sample(json, "other_extraction", *r.other, r.other_extract);
   return json.finish();
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "insight/sample_kind.h"
 #include "insight/sample_study.h"
 #include "insight/sizing.h"
 
@@ -19,6 +20,18 @@ struct TuneSample {
   std::vector<std::string> messages;  // why the first ones were rejected
   StudyResult result;
   std::optional<SampleParts> parts;  // signed records have none, because they hold no texts
+  SampleKind kind;                   // nor this
+  uint64_t duplicates() const { return result.documents - result.originals; }
+  uint64_t related() const;  // unique documents that are related to others
+};
+
+// Settings that find more in the sample, as they were measured on it.
+struct Advice {
+  std::string why;       // what the documents are
+  std::string flags;     // of doppel scan
+  std::string what;      // what is counted
+  uint64_t now = 0;      // how many are found with the settings of the report
+  uint64_t advised = 0;  // and with these flags
 };
 
 struct TuneReport {
@@ -30,6 +43,7 @@ struct TuneReport {
   // For HTML pages: the extraction of the sample, and the same documents with the other extraction.
   std::string extract, other_extract;
   std::optional<TuneSample> other;
+  std::vector<Advice> advice;
 };
 
 std::string tune_text(const TuneReport& report, bool utf8);

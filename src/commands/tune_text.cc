@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "absl/strings/str_replace.h"
+#include "commands/commands.h"
 #include "commands/tune_report.h"
 #include "fmt/format.h"
 #include "insight/plots.h"
@@ -287,6 +289,25 @@ void show_extractions(Lines& out, const TuneReport& r) {
   }
 }
 
+void show_advice(Lines& out, const TuneReport& r) {
+  if (r.advice.empty()) return;
+  out.line("");
+  out.line("Advice, measured on the same documents");
+  for (const Advice& each : r.advice) {
+    out.line("");
+    out.raw(
+        "  " +
+        absl::StrReplaceAll(wrapped(fmt::format("{} {} {} are found, and {} with:", each.why,
+                                                with_commas(each.now), each.what, with_commas(each.advised)),
+                                    96),
+                            {{"\n", "\n  "}}) +
+        "\n");
+    out.line("    doppel scan {} --html report.html {}", each.flags, one_line(r.sample->name, 200));
+  }
+  out.line("");
+  out.line("  The page shows copies beside their originals: look whether they are what you want to find.");
+}
+
 }  // namespace
 
 std::string tune_text(const TuneReport& report, bool utf8) {
@@ -299,6 +320,7 @@ std::string tune_text(const TuneReport& report, bool utf8) {
   show_alternatives(out, report);
   if (report.sample.has_value()) show_sample(out, report, utf8);
   if (report.other.has_value()) show_extractions(out, report);
+  show_advice(out, report);
   return out.take();
 }
 

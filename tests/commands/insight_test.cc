@@ -3,11 +3,17 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <random>
 #include <sstream>
 #include <string>
+#include <vector>
+
+#include "absl/strings/str_join.h"
 
 namespace doppel {
 namespace {
@@ -218,6 +224,62 @@ TEST_F(TuneCommand, SampleSaysHowManyDocumentsArePartsOfOthers) {
   EXPECT_THAT(json.out,
               HasSubstr(R"("parts":{"documents":5,"near":1,"contained":1,"contains":1,"shares":0,)"));
   EXPECT_THAT(json.out, HasSubstr(R"({"relation":"contained","id":"half","original":"whole","shared":296,)"));
+}
+
+// Documents of `words` words of a language of 300 words, each twice: as it is, and after `change`.
+std::string twice(int documents, int words,
+                  const std::function<void(std::vector<std::string>&, std::mt19937&)>& change) {
+  std::mt19937 random(1);
+  std::vector<std::string> language(300);
+  for (std::string& word : language)
+    for (int i = 0; i < 7; ++i) word += static_cast<char>('a' + random() % 26);
+  std::string lines;
+  for (int document = 0; document < documents; ++document) {
+    std::vector<std::string> text;
+    for (int i = 0; i < words; ++i) text.push_back(language[random() % language.size()]);
+    for (int copy = 0; copy < 2; ++copy) {
+      if (copy == 1) change(text, random);
+      lines += R"({"text":")" + absl::StrJoin(text, " ") + "\"}\n";
+    }
+  }
+  return lines;
+}
+
+TEST_F(TuneCommand, AdvisesWhatFindsMoreInTheSample) {
+  const auto one_word = [](std::vector<std::string>& text, std::mt19937& random) {
+    text[1 + random() % (text.size() - 2)] = "replaced";
+  };
+  write("titles.jsonl", twice(100, 8, one_word));
+  const Result titles = run("tune --sample titles.jsonl");
+  EXPECT_THAT(titles.out, HasSubstr("half of them have at most 8 words"));
+  EXPECT_THAT(titles.out,
+              HasSubstr("    doppel scan --set shingle_words=2 -t 0.5 --html report.html titles.jsonl\n"));
+  EXPECT_THAT(run("tune --sample titles.jsonl --json").out,
+              HasSubstr(R"("flags":"--set shingle_words=2 -t 0.5","what":"copies","now":0,"advised":100})"));
+  EXPECT_THAT(run("tune --sample titles.jsonl --set shingle_words=2").out, Not(HasSubstr("Advice")));
+  write("sentences.jsonl", twice(100, 25, one_word));
+  EXPECT_THAT(run("tune --sample sentences.jsonl").out,
+              HasSubstr("doppel scan --set shingle_words=2 --html"));
+
+  const auto misread = [](std::vector<std::string>& text, std::mt19937& random) {
+    for (std::string& word : text)
+      if (random() % 100 < 6) word[random() % word.size()] = '1';
+  };
+  write("scanned.jsonl", twice(100, 300, misread));
+  const Result scanned = run("tune --sample scanned.jsonl");
+  EXPECT_THAT(scanned.out, HasSubstr("  Scanned texts: "));
+  EXPECT_THAT(scanned.out, HasSubstr("    doppel scan -t 0.5 --html report.html scanned.jsonl\n"));
+  const auto quote = [](std::vector<std::string>& text, std::mt19937&) {
+    std::fill(text.begin() + 80, text.end(), std::string());
+    for (size_t i = 80; i < text.size(); ++i)
+      text[i] = "other" + std::to_string(i * 7919 % 100'003) + text[i % 80];
+  };
+  write("news.jsonl", twice(50, 300, quote));
+  EXPECT_THAT(run("tune --sample news.jsonl").out,
+              HasSubstr("doppel scan --relations contained,contains,shares --set passage_words=60 --html"));
+  // What the defaults find needs no advice.
+  write("same.jsonl", twice(50, 300, [](std::vector<std::string>&, std::mt19937&) {}));
+  EXPECT_THAT(run("tune --sample same.jsonl").out, Not(HasSubstr("Advice")));
 }
 
 TEST_F(Insight, HelpTeachesByExample) {
