@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/json_text.h"
 #include "files/byte_stream.h"
 #include "files/read/content.h"
 #include "files/read/line_reader.h"
@@ -89,6 +90,14 @@ void take_whole(std::string_view body, std::string_view content_type, Batch& bat
 }
 
 }  // namespace
+
+bool is_lines(std::string_view content_type) { return kind_of(content_type) == BodyKind::lines; }
+
+std::string rejected_line(uint64_t line, std::string_view reason) {
+  std::string out = fmt::format("{{\"line\":{},\"error\":{{\"status\":422,\"message\":", line);
+  append_json_string(out, reason);
+  return out += "}}";
+}
 
 std::optional<Response> read_body(const Request& request, const FormatOptions& format,
                                   std::optional<std::string_view> id, Batch& batch) {

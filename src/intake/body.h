@@ -2,6 +2,7 @@
 // Reads the body of a request that inserts documents, with the readers of files.
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,11 @@ namespace doppel {
 
 // Most documents of a request. They make one batch, because a request is inserted whole or not at all.
 inline constexpr size_t kInsertedMost = 100'000;
+
+// Whether a body of this type has a document in each line.
+bool is_lines(std::string_view content_type);
+// What stands in the answer for a document that cannot be read, without the end of the line.
+std::string rejected_line(uint64_t line, std::string_view reason);
 
 // Adds the documents of a body to `batch`, in order; Record::line is the number of their line in the body.
 // Their offsets are not set. Otherwise returns the response that says what is wrong with the request; whether

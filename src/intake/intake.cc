@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/json_text.h"
 #include "base/log.h"
 #include "base/reason.h"
 #include "base/status.h"
@@ -23,12 +22,6 @@ using http::Response;
 
 constexpr int kLongestWaitMs = 100;
 constexpr size_t kBatchRecords = 1024, kBatchBytes = 12 << 20;  // of several requests together
-
-Response try_again(std::string_view message) {
-  Response out = http::error(503, message);
-  out.headers.emplace_back("Retry-After", "1");
-  return out;
-}
 
 // A page in a browser may send to any address. It cannot hide that it does.
 bool is_from_a_page(const Request& request) {
@@ -148,7 +141,8 @@ void Intake::close() {
   for (Answered& each : answered_) left.emplace_back().reply = std::move(each.reply);
   answered_.clear();
   for (const Waiting& each : left)
-    each.reply(try_again("the daemon stops, and these documents were not committed; send them again"));
+    each.reply(
+        http::try_again(503, "the daemon stops, and these documents were not committed; send them again"));
 }
 
 void Intake::insert(const Request& request, std::optional<std::string_view> id, http::Reply reply) {
@@ -166,7 +160,7 @@ void Intake::insert(const Request& request, std::optional<std::string_view> id, 
     const std::lock_guard lock(mutex_);
     return state_;
   }();
-  if (state == State::starting) return reply(try_again("the daemon starts; try again"));
+  if (state == State::starting) return reply(http::try_again(503, "the daemon starts; try again"));
   Waiting waiting;
   if (std::optional<Response> refusal = read_body(request, options_.format, id, waiting.documents))
     return reply(*std::move(refusal));
@@ -179,7 +173,7 @@ void Intake::insert(const Request& request, std::optional<std::string_view> id, 
       return;
     }
   }
-  waiting.reply(try_again("the daemon stops; try again"));
+  waiting.reply(http::try_again(503, "the daemon stops; try again"));
 }
 
 // On the source's thread. Returns false if nothing waits.
@@ -246,11 +240,7 @@ std::string Intake::line(const Decided& decided, size_t i, std::vector<Receipts:
   const Outcome& outcome = decided.work.resolved.outcomes[i];
   const SignedDocument& document = decided.work.sign.documents[i];
   std::string out;
-  if (outcome.verdict == Verdict::rejected) {
-    out = fmt::format("{{\"line\":{},\"error\":{{\"status\":422,\"message\":", record.line);
-    append_json_string(out, document.reason);
-    return out += "}}";
-  }
+  if (outcome.verdict == Verdict::rejected) return rejected_line(record.line, document.reason);
   Metadata metadata, original;
   const bool read =
       decode_metadata(document.metadata, metadata).ok() &&

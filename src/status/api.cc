@@ -3,16 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
 
 #include "base/log.h"
 #include "base/status.h"
-#include "formats/body.h"
-#include "formats/warc/warc.h"
 #include "records/events.h"
 #include "records/metadata.h"
-#include "session/same_document.h"
-#include "session/stages.h"
 #include "status/api_json.h"
 
 namespace doppel {
@@ -22,28 +17,16 @@ using http::Request;
 using http::Response;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kAnswerTime{5'000};
 constexpr milliseconds kSnapshotTime{60'000};
 constexpr Seq kSlice = 100'000;  // most originals for each question to the pipeline's thread
 
-Response try_again(int status, std::string_view message) {
-  Response out = http::error(status, message);
-  out.headers.emplace_back("Retry-After", "5");
-  return out;
-}
-Response busy() {
-  return try_again(503, "the stream is busy or restoring, or other requests wait; try again");
-}
-
-// A candidate of a checked document.
-struct Match {
-  Seq seq = 0;
-  uint32_t ppm = 0;
-  bool exact = false, estimated = false;
-  BodyRef body;
-};
+Response try_again(int status, std::string_view message) { return http::try_again(status, message, 5); }
 
 }  // namespace
+
+Response Api::busy() {
+  return try_again(503, "the stream is busy or restoring, or other requests wait; try again");
+}
 
 Api::Api(ApiParts parts) : parts_(std::move(parts)) {}
 
@@ -77,98 +60,6 @@ Response Api::forget_tag(const Request& request) {
       request.query.front().second.empty())
     return http::error(400, "name one tag and its value, such as ?crawl=ID");
   return forget("tag=" + request.query.front().first + "=" + request.query.front().second);
-}
-
-Response Api::check(const Request& request) const {
-  if (parts_.engine.options().elsewhere)
-    return http::error(501, "the originals are in the matchers; ask each of them for its shards");
-  if (request.body.empty())
-    return http::error(400, "send the document as the body, in the form of the input");
-  std::string bytes(request.body);
-  bytes.append(kRecordPadding, '\0');
-  Record record;
-  record.value = std::string_view(bytes).substr(0, request.body.size());
-  record.source = kProgramSource;
-  const FormatOptions format = before_signing(parts_.format);
-  record.media_type = request.header("content-type").value_or("");
-  const SentAs sent = sent_as(record.media_type);
-  record.warc = format.format == "warc" || sent == SentAs::warc;
-  record.whole_file = !record.warc && sent == SentAs::text;
-
-  const EngineOptions& options = parts_.engine.options();
-  RecordSigner signer(options.scheme, options.with_sets(), format, parts_.keys);
-  Stages stages(parts_.engine, 1);
-  Work work;
-  stages.sign(work, 1,
-              [&](int, size_t, SignedDocument& out, uint8_t* slices) { signer.sign(record, out, slices); });
-  SignedDocument& document = work.sign.documents.front();
-  if (document.content == Content::rejected)
-    return http::error(422, "the document cannot be read: " + document.reason);
-  document.action = SignedDocument::Action::judge;
-
-  Outcome outcome;
-  std::string original;
-  std::vector<Match> matches;
-  absl::Status status;
-  const bool answered = parts_.mailbox.ask(
-      [&] {
-        status = stages.query(work, std::span(&outcome, 1));
-        if (!status.ok()) return;
-        original = outcome.original;
-        const Originals& originals = parts_.engine.originals();
-        const auto add = [&](Match match) {
-          const absl::StatusOr<BodyRef> body = originals.body(match.seq);
-          status.Update(body.status());
-          if (!body.ok()) return;
-          match.body = *body;
-          matches.push_back(match);
-        };
-        for (const Answer& answer : work.answers) {
-          if (answer.exact) add({.seq = *answer.exact, .ppm = 1'000'000, .exact = true});
-          for (const Verified& candidate : answer.candidates) {
-            if (!candidate.checked || candidate.seq == answer.exact) continue;
-            add({.seq = candidate.seq,
-                 .ppm = similarity_ppm(candidate.overlap),
-                 .estimated = candidate.estimated});
-          }
-        }
-      },
-      kAnswerTime);
-  if (!answered) return busy();
-  if (!status.ok()) return http::error(500, "the index cannot be read; the log says why");
-  outcome.original = original;
-  KnownAgain(outcome.seq + 1, parts_.engine.originals().first_own()).correct(outcome, document.metadata);
-  std::sort(matches.begin(), matches.end(), [](const Match& a, const Match& b) {
-    return std::tuple(!a.exact, b.ppm, a.seq) < std::tuple(!b.exact, a.ppm, b.seq);
-  });
-
-  JsonWriter json;
-  const bool duplicate = outcome.verdict == Verdict::duplicate;
-  if (options.own) json.text("shards", options.own->text());
-  json.text("verdict", verdict_name(outcome.verdict));
-  if (!document.reason.empty()) json.text("reason", document.reason);
-  if (outcome.again) {
-    json.boolean("again", true);
-    write_original(json, "original", original);
-  }
-  if (duplicate) {
-    json.text("kind", kind_name(outcome.kind));
-    write_similarity(json, similarity_ppm(outcome.similarity), outcome.estimated);
-    write_original(json, "original", original);
-  }
-  write_relations(json, outcome, outcome.related.empty() ? "" : signer.find_bytes(record, outcome));
-  json.open("matches", '[');
-  std::string buffer;
-  for (size_t i = 0; i < std::min<size_t>(matches.size(), 10); ++i) {
-    const auto body = parts_.bodies.read(matches[i].body, buffer);
-    json.open("", '{');
-    json.boolean("exact", matches[i].exact);
-    write_similarity(json, matches[i].ppm, matches[i].estimated);
-    write_original(json, "original", body.ok() ? body->metadata : std::string_view());
-    json.close();
-  }
-  json.close();
-  return {.body = json.finish()};
 }
 
 // Searches the newest originals first. The pipeline's thread copies the places of bodies piece by piece; this
@@ -265,41 +156,6 @@ void Api::close() {
   if (parts_.forgetting != nullptr) parts_.forgetting->close();
   const std::unique_lock ended(gate_->mutex);
   gate_->closed = true;
-}
-
-// Which original has this payload: what a crawler asks before it stores a response once more.
-Response Api::digest(const Request& request) const {
-  const EngineOptions& options = parts_.engine.options();
-  if (options.elsewhere)
-    return http::error(501, "the originals are in the matchers; ask each of them for its shards");
-  const std::string_view given = *request.param("digest");
-  const std::string sha1 = sha1_digest(given);
-  if (sha1.empty()) {
-    return http::error(400,
-                       "the digest must be a SHA-1, in Base32 or in hex digits; the prefix sha1: may be "
-                       "missing. doppel knows payloads by no other digest");
-  }
-  const Digest payload = Signer(options.scheme, options.with_sets()).payload(sha1, "");
-  Answer answer;
-  BodyRef at;
-  absl::Status status;
-  const auto look = [&] {
-    const Originals& originals = parts_.engine.originals();
-    status = originals.find_payload(payload, answer);
-    if (!status.ok() || !answer.same_payload) return;
-    const absl::StatusOr<BodyRef> body = originals.body(answer.same_payload->seq);
-    status = body.status();
-    if (body.ok()) at = *body;
-  };
-  if (!parts_.mailbox.ask(look, kAnswerTime)) return busy();
-  if (status.ok() && !answer.same_payload) return http::error(404, "no original has this payload");
-  std::string buffer;
-  const auto body = status.ok() ? parts_.bodies.read(at, buffer) : absl::StatusOr<Body>(status);
-  if (!body.ok()) return http::error(500, "the index cannot be read; the log says why");
-  JsonWriter json;
-  json.text("digest", sha1);
-  write_original(json, "original", body->metadata);
-  return {.body = json.finish()};
 }
 
 Response Api::cluster(const Request& request) const {

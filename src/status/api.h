@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <shared_mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -57,9 +58,21 @@ class Api {
   std::optional<http::Response> find(const http::Request& request, const OriginalsWanted& wanted,
                                      std::vector<Original>& out) const;
 
+  // check.cc
   http::Response check(const http::Request& request) const;
-  http::Response document(const http::Request& request) const;
+  http::Response check_lines(const http::Request& request) const;
+  struct Checked;
+  std::optional<http::Response> judge(std::span<const Record> records, RecordSigner& signer,
+                                      std::vector<Checked>& out) const;
+
+  // crawlers.cc
   http::Response digest(const http::Request& request) const;
+  struct Found;
+  Found find_payload(const http::Request& request) const;
+
+  static constexpr std::chrono::milliseconds kAnswerTime{5'000};
+  static http::Response busy();
+  http::Response document(const http::Request& request) const;
   http::Response forget_id(const http::Request& request);
   http::Response forget_tag(const http::Request& request);
   http::Response forget(const std::string& what);

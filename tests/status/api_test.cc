@@ -1,6 +1,8 @@
 // The API of a running daemon, as its users see it.
 #include <gmock/gmock.h>
 
+#include <sstream>
+
 #include "commands/daemon.h"
 #include "commands/run_doppel.h"
 #include "http/raw_client.h"
@@ -10,6 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 constexpr char kToken[] = "Authorization: Bearer correct-horse-battery\r\n";
 const std::string kJson = "Content-Type: application/json\r\n";
@@ -87,6 +90,38 @@ TEST_F(Api, ChecksAndInsertsNothing) {
   EXPECT_EQ(status_of(call("POST", "/v1/check", "", kJson)), 400);
   EXPECT_THAT(body_of(call("POST", "/v1/check", R"({"text":""})", kJson)),
               HasSubstr(R"("verdict":"unscored")"));
+  stop();
+}
+
+TEST_F(Api, ChecksADocumentInEachLine) {
+  feed("a.jsonl", record("a", text(1)) + record("b", text(2)));
+  const std::string lines = "Content-Type: application/x-ndjson\r\n";
+  std::string body, wanted;
+  for (int i = 0; i < 150; ++i) {  // more than are judged at once
+    if (i % 40 == 7) {
+      body += "no JSON\n";
+      wanted += R"({"line":)" + std::to_string(i + 1) + R"(,"error":{"status":422,"message":"not JSON: )";
+      wanted += "\n";
+      continue;
+    }
+    const std::string one = record(i % 3 == 0 ? "a" : "x", text(i % 5) + (i % 4 == 0 ? "and more" : ""));
+    body += one;
+    wanted += body_of(call("POST", "/v1/check", one, kJson));
+  }
+  const std::string answer = call("POST", "/v1/check", body, lines);
+  EXPECT_EQ(status_of(answer), 200);
+  EXPECT_THAT(answer, HasSubstr("Doppel-Rejected: 4\r\n"));
+  std::istringstream got(body_of(answer)), expected(wanted);
+  for (std::string a, b; std::getline(expected, b);) {
+    ASSERT_TRUE(std::getline(got, a));
+    EXPECT_THAT(a, StartsWith(b));
+  }
+  EXPECT_EQ(body_of(get("/v1/documents/x", kToken)).find(R"("count")"),
+            std::string::npos);  // none is inserted
+  EXPECT_EQ(status_of(call("POST", "/v1/check", "", lines)), 400);
+  std::string many;
+  for (int i = 0; i < 10'001; ++i) many += "{}\n";
+  EXPECT_EQ(status_of(call("POST", "/v1/check", many, lines)), 413);
   stop();
 }
 
