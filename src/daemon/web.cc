@@ -23,6 +23,7 @@ Web::Web(http::Server* server, WebParts parts)
             .originals = parts_.originals,
             .bodies = parts_.bodies,
             .activity = activity_,
+            .captures = captures_,
             .mailbox = mailbox_,
             .format = parts_.config.options.input,
             .keys = parts_.keys,
@@ -88,7 +89,9 @@ http::Response Web::page(const http::Request& request) {
 }
 
 void Web::observe(const Decided& decided) {
-  if (server_ != nullptr) activity_.observe(decided, Clock::unix_ms());
+  if (server_ == nullptr) return;
+  activity_.observe(decided, Clock::unix_ms());
+  captures_.observe(decided);
 }
 
 void Web::progress(const Counters& counters) {

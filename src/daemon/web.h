@@ -9,6 +9,7 @@
 #include "http/server.h"
 #include "status/activity.h"
 #include "status/api.h"
+#include "status/captures.h"
 #include "status/mailbox.h"
 #include "status/page.h"
 
@@ -55,6 +56,7 @@ class Web {
   WebParts parts_;
   Mailbox mailbox_;
   Activity activity_;
+  Captures captures_;
   Api api_;
 };
 

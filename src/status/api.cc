@@ -45,6 +45,8 @@ void Api::route(http::Server& server) {
   add("POST", "/v1/check", [this](const Request& r) { return check(r); }, Access::open);
   add("GET", "/v1/documents/{id}", [this](const Request& r) { return document(r); }, Access::open);
   add("GET", "/v1/digests/{digest}", [this](const Request& r) { return digest(r); }, Access::open);
+  add("GET", "/api/records/{digest}", [this](const Request& r) { return zeno_record(r); }, Access::open);
+  add("GET", "/cdx", [this](const Request& r) { return cdx(r); }, Access::open);
   add("DELETE", "/v1/documents/{id}", [this](const Request& r) { return forget_id(r); }, Access::token);
   add("DELETE", "/v1/documents", [this](const Request& r) { return forget_tag(r); }, Access::token);
   add("GET", "/v1/clusters/{id}", [this](const Request& r) { return cluster(r); }, Access::open);

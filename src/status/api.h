@@ -16,6 +16,7 @@
 #include "http/server.h"
 #include "pipeline/sign_record.h"
 #include "status/activity.h"
+#include "status/captures.h"
 #include "status/forgetting.h"
 #include "status/mailbox.h"
 
@@ -26,6 +27,7 @@ struct ApiParts {  // the references outlive the API
   const KeptOriginals& originals;
   const Bodies& bodies;
   const Activity& activity;
+  const Captures& captures;
   Mailbox& mailbox;
   FormatOptions format;
   KeyPolicy keys;
@@ -67,6 +69,8 @@ class Api {
 
   // crawlers.cc
   http::Response digest(const http::Request& request) const;
+  http::Response zeno_record(const http::Request& request) const;
+  http::Response cdx(const http::Request& request) const;
   struct Found;
   Found find_payload(const http::Request& request) const;
 

@@ -1,10 +1,14 @@
-// What crawlers ask before they store a response once more: GET /v1/digests/SHA1.
+// What crawlers ask before they store a response once more: GET /v1/digests/SHA1, and the same in the forms
+// that Zeno and warcprox send.
 
 #include <string>
 
+#include "absl/strings/str_split.h"
 #include "base/status.h"
+#include "formats/decoder.h"
 #include "formats/warc/warc.h"
 #include "insight/json_writer.h"
+#include "records/metadata.h"
 #include "status/api.h"
 #include "status/api_json.h"
 
@@ -13,6 +17,13 @@ namespace {
 
 using http::Request;
 using http::Response;
+
+// 20240506070809, as CDX files write it.
+std::string fourteen_digits(int64_t ms) {
+  std::string out = format_time(ms);
+  std::erase_if(out, [](char c) { return c < '0' || c > '9'; });
+  return out.substr(0, 14);
+}
 
 }  // namespace
 
@@ -60,6 +71,59 @@ Response Api::digest(const Request& request) const {
   json.text("digest", found.sha1);
   write_original(json, "original", found.metadata);
   return {.body = json.finish()};
+}
+
+// As Zeno asks its dedupe server (Doppelganger): GET /api/records/sha1:...?uri=...
+Response Api::zeno_record(const Request& request) const {
+  Found found = find_payload(request);
+  if (found.refused) return *std::move(found.refused);
+  Metadata m;
+  if (!decode_metadata(found.metadata, m).ok() || m.url.empty() || !m.date_ms)
+    return http::error(404,
+                       "the original with this payload has no URL or no date, which a revisit record needs");
+  JsonWriter json;
+  json.text("id", m.name());
+  json.text("uri", m.url);
+  json.number("date", std::stoull(fourteen_digits(*m.date_ms)));
+  return {.body = json.finish()};
+}
+
+// As warcprox asks a CDX server: GET /cdx?url=...&fl=timestamp,digest&filter=!mimetype:warc/revisit&limit=-1.
+// It asks for the last capture of a URL, and compares the digest itself.
+Response Api::cdx(const Request& request) const {
+  std::string_view url, fields;
+  for (const auto& [name, value] : request.query) {
+    if (name == "url") {
+      url = value;
+    } else if (name == "fl") {
+      fields = value;
+    } else if (name == "filter" && value != "!mimetype:warc/revisit") {
+      return http::error(400, "filter is !mimetype:warc/revisit or is left out: the answer has no revisits");
+    } else if (name == "limit" && value != "-1" && value != "1") {
+      return http::error(400, "limit is -1 or is left out: the answer is the last capture");
+    } else if (name != "filter" && name != "limit") {
+      return http::error(400, "the query has \"" + name + "\", and knows url, fl, filter and limit");
+    }
+  }
+  if (url.empty()) return http::error(400, "the query needs a url");
+  if (fields.empty()) return http::error(400, "the query needs fl, such as fl=timestamp,digest");
+  const std::optional<Capture> last = parts_.captures.last(url);
+  Response out{.content_type = "text/plain; charset=utf-8"};
+  for (const absl::string_view name : absl::StrSplit(absl_sv(fields), ',')) {
+    if (name != "timestamp" && name != "digest" && name != "original")
+      return http::error(400, "fl has a field other than timestamp, digest and original");
+    if (!last) continue;
+    if (!out.body.empty()) out.body += ' ';
+    if (name == "timestamp") {
+      out.body += fourteen_digits(last->date_ms);
+    } else if (name == "digest") {
+      out.body.append(last->digest.begin(), last->digest.end());
+    } else {
+      out.body += url;
+    }
+  }
+  if (last) out.body += '\n';
+  return out;
 }
 
 }  // namespace doppel

@@ -9,3 +9,7 @@ add_test(NAME http/bad_input
 set_tests_properties(http/bad_input PROPERTIES LABELS "http;slow" TIMEOUT 300 RUN_SERIAL ON)
 add_test(NAME http/tls COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/tls_test.py --binary $<TARGET_FILE:doppel_cli>)
 set_tests_properties(http/tls PROPERTIES TIMEOUT 300)
+# Crawlers that ask before they store; with warcprox in a virtual environment of its own.
+add_test(NAME http/crawlers COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/crawlers_test.py
+  --binary $<TARGET_FILE:doppel_cli> --venv ${CMAKE_BINARY_DIR}/warcprox)
+set_tests_properties(http/crawlers PROPERTIES LABELS http TIMEOUT 600)

@@ -28,6 +28,7 @@ class ApiSearch : public ::testing::Test {
                           .originals = stream_.kept,
                           .bodies = stream_.bodies,
                           .activity = activity_,
+                          .captures = captures_,
                           .mailbox = mailbox_,
                           .forgetting = &forgetting_,
                           .open_search = open,
@@ -60,6 +61,7 @@ class ApiSearch : public ::testing::Test {
   SmallStream stream_;
   Forgetting forgetting_{stream_.kept, stream_.bodies};
   Activity activity_{0};
+  Captures captures_;
   Mailbox mailbox_;
   std::optional<Api> api_;
   std::unique_ptr<http::Server> server_;

@@ -1,0 +1,53 @@
+#include "status/captures.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/hash/hash.h"
+#include "base/status.h"
+#include "formats/warc/warc.h"
+#include "records/metadata.h"
+
+namespace doppel {
+namespace {
+
+uint64_t hash_of(std::string_view url) { return absl::HashOf(absl_sv(url)); }
+
+}  // namespace
+
+void Captures::observe(const Decided& decided) {
+  for (size_t i = 0; i < decided.batch.records.size(); ++i) {
+    const Record& record = decided.batch.records[i];
+    if (!record.warc) continue;
+    Metadata m;
+    if (!decode_metadata(decided.work.sign.documents[i].metadata, m).ok() || m.url.empty() || !m.date_ms)
+      continue;
+    const std::string digest = sha1_digest(m.payload_digest);
+    if (digest.empty()) continue;
+    const auto parsed = parse_warc_record(record.value);
+    if (!parsed.ok() || parsed->type == WarcType::revisit) continue;
+    Capture capture{.date_ms = *m.date_ms};
+    const std::string_view letters = std::string_view(digest).substr(digest.find(':') + 1);
+    std::copy_n(letters.begin(), std::min(letters.size(), capture.digest.size()), capture.digest.begin());
+    add(m.url, capture);
+  }
+}
+
+void Captures::add(std::string_view url, const Capture& capture) {
+  const std::lock_guard lock(mutex_);
+  if (young_.size() >= most_ / 2) {
+    old_ = std::exchange(young_, {});
+  }
+  const auto [place, fresh] = young_.try_emplace(hash_of(url));
+  if (fresh || place->second.date_ms <= capture.date_ms) place->second = capture;
+}
+
+std::optional<Capture> Captures::last(std::string_view url) const {
+  const std::lock_guard lock(mutex_);
+  const auto young = young_.find(hash_of(url)), old = old_.find(hash_of(url));
+  if (young == young_.end()) return old == old_.end() ? std::nullopt : std::optional(old->second);
+  if (old == old_.end() || old->second.date_ms <= young->second.date_ms) return young->second;
+  return old->second;
+}
+
+}  // namespace doppel
