@@ -18,6 +18,7 @@ absl::Status decide(DaemonParts& daemon, const Deciding& d) {
   pipeline.keys = d.keys;
   pipeline.known_again = d.known_again;
   pipeline.stop = [stop = daemon.stopper(), &d] { return stop() || d.interrupted(); };
+  pipeline.waker = &d.web.waker();
   pipeline.recall = d.recall;
   pipeline.requests = d.requests;
   pipeline.read_now = late_reader(d.fetching);

@@ -17,7 +17,7 @@ constexpr int kRefreshS = 30;
 Web::Web(http::Server* server, WebParts parts)
     : server_(server),
       parts_(std::move(parts)),
-      mailbox_(parts_.bell),
+      mailbox_([this] { waker_.ring(); }),
       activity_(Clock::unix_ms()),
       api_({.engine = parts_.engine,
             .originals = parts_.originals,

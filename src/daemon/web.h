@@ -31,7 +31,6 @@ struct WebParts {  // the references outlive the Web
   std::function<std::vector<PageData::Lag>()> lags;
   // Called on any thread; empty if one process does everything.
   std::function<ClusterPart()> cluster;
-  int bell = -1;  // see Mailbox
 };
 
 class Web {
@@ -46,6 +45,8 @@ class Web {
   // For Pipeline::observe and Pipeline::progress, on the pipeline's thread.
   void observe(const Decided& decided);
   void progress(const Counters& counters);
+  // For Pipeline::waker: questions ring it.
+  Waker& waker() { return waker_; }
 
  private:
   http::Response page(const http::Request& request);
@@ -54,6 +55,7 @@ class Web {
 
   http::Server* server_;
   WebParts parts_;
+  Waker waker_;
   Mailbox mailbox_;
   Activity activity_;
   Captures captures_;

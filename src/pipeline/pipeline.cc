@@ -102,7 +102,7 @@ class Run {
   explicit Run(Pipeline& p)
       : p_(p),
         stages_(p.engine, p.threads),
-        reader_(p.source, stages_.threads() > 1 || p.source.in_background()) {
+        reader_(p.source, stages_.threads() > 1 || p.source.in_background(), p.waker) {
     for (int i = 0; i < stages_.threads(); ++i) signers_.push_back(new_signer());
   }
 

@@ -10,6 +10,7 @@
 
 #include "engine/engine.h"
 #include "pipeline/better_copies.h"
+#include "pipeline/read_ahead.h"
 #include "pipeline/sign_record.h"
 #include "pipeline/stream.h"
 #include "session/same_document.h"
@@ -96,6 +97,7 @@ struct Pipeline {
   // Finds better copies for the sink to announce; nullopt: it announces none.
   std::optional<BetterCopies> better = std::nullopt;
   int threads = 1;
+  Waker* waker = nullptr;  // see ReadAhead
   // Called between batches; true ends the run cleanly.
   std::function<bool()> stop = [] { return false; };
   // Called before each batch with records is resolved. It may make documents `skipped` that need no verdict.

@@ -1,7 +1,6 @@
 #include "roles/roles.h"
 
 #include <fmt/format.h>
-#include <sys/eventfd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -119,13 +118,10 @@ class FilesDaemon {
   absl::Status end();
 
  private:
-  int bell() const { return intake_ != nullptr ? intake_->bell() : no_intake_.get(); }
-
   const Config& config_;
   const Options& o_;
   const std::function<bool()> stop_;
   const std::shared_ptr<Intake> intake_ = make_intake(o_);  // null: no documents by HTTP
-  const Fd no_intake_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   std::unique_ptr<DaemonParts> daemon_;
 
   // The session syncs these two before each commit.
@@ -221,7 +217,7 @@ absl::Status FilesDaemon::open_input() {
   if (!o_.files.paths.empty()) {
     FollowOptions follow{
         .files = files_source_options(o_, o_.files.paths, daemon_->engine.scheme, o_.files.unique),
-        .bell = bell()};
+        .bell = intake_ != nullptr ? intake_->bell() : -1};
     // Symbolic links among the inputs may still lead to these.
     follow.finder.left_out = {o_.state_directory};
     for (const auto& [what, path] : outputs_of(o_)) {
@@ -265,8 +261,7 @@ absl::Status FilesDaemon::follow() {
                                   .bodies = index_->bodies(),
                                   .forgetting = &forgetting,
                                   .checkpoint = [&] { return state.checkpoint(); },
-                                  .snapshots = [&] { return state.checkpoint_stats(); },
-                                  .bell = bell()});
+                                  .snapshots = [&] { return state.checkpoint_stats(); }});
   KnownAgain known_again(engine.originals().next_seq(), engine.originals().first_own());
   Deciding deciding{.source = inserted_ != nullptr ? *inserted_ : *files_,
                     .fetching = fetching_.get(),

@@ -1,7 +1,5 @@
 #include "status/mailbox.h"
 
-#include <sys/eventfd.h>
-
 #include <algorithm>
 
 namespace doppel {
@@ -18,7 +16,11 @@ bool Mailbox::ask(const std::function<void()>& question, std::chrono::millisecon
   std::unique_lock lock(mutex_);
   if (closed_ || waiting_.size() >= kWaitingMost) return false;
   waiting_.push_back(letter);
-  if (bell_ >= 0) ::eventfd_write(bell_, 1);
+  if (ring_) {
+    lock.unlock();
+    ring_();
+    lock.lock();
+  }
   changed_.wait_for(lock, time_out, [&] { return letter->state != State::waiting; });
   if (letter->state == State::waiting) {
     std::erase(waiting_, letter);

@@ -8,14 +8,15 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 namespace doppel {
 
 class Mailbox {
  public:
-  // `bell` is an eventfd (not owned) that each question rings, so that a source that waits for input lets the
-  // pipeline's thread answer; -1: none.
-  explicit Mailbox(int bell = -1) : bell_(bell) {}
+  // `ring` is called after each question, so that the pipeline's thread comes to answer; empty: it comes now
+  // and then.
+  explicit Mailbox(std::function<void()> ring = nullptr) : ring_(std::move(ring)) {}
 
   // Any thread except the pipeline's may call it. Returns true once `question` has run on the pipeline's
   // thread. Returns false if it did not begin within the time, if too many others wait, or after close();
@@ -35,7 +36,7 @@ class Mailbox {
     State state = State::waiting;
   };
 
-  const int bell_;
+  const std::function<void()> ring_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::shared_ptr<Letter>> waiting_;
