@@ -278,6 +278,20 @@ class Loader {
       wrong_together({"cut", "input.format"}, fmt::format("cut: shares: {}", std_sv(texts.message())));
   }
 
+  void check_produces() {
+    const Options& o = config_.options;
+    if (!o.kafka.produce_from_http) return;
+    const char* const key = "kafka.produce_from_http";
+    if (o.kafka.brokers.empty())
+      return wrong_together({key}, "without kafka.brokers, documents by HTTP are judged without a topic");
+    if (o.kafka.topics.size() != 1 || o.kafka.topics.front().starts_with('^'))
+      return wrong_together({key}, "kafka.topics must name one topic, to which the documents go");
+    if (o.dry_run) return wrong_together({key}, "not with dry_run, which writes nothing");
+    if (o.http.listen.empty()) return wrong_together({key}, "not without an HTTP server (http.listen)");
+    if (is_signed(o.input))
+      return wrong_together({key}, "not with input.format: signed; documents by HTTP are not signed");
+  }
+
   void check_tls() {
     const Options::Http& http = config_.options.http;
     if (http.tls_certificate.empty() != http.tls_key.empty())
@@ -289,6 +303,7 @@ class Loader {
   void check_together() {
     const Options& o = config_.options;
     check_tls();
+    check_produces();
     check_input(o.input);
     check_signed();
     check_schemas();

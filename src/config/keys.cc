@@ -229,6 +229,9 @@ void kafka_keys(const Add& add) {
   add(bool_key(
       "kafka.create_topics", AT(kafka.create_topics),
       "Create topics that are missing. false: a start without them names the command that creates them."));
+  add(bool_key("kafka.produce_from_http", AT(kafka.produce_from_http),
+               "Take documents by HTTP, and write them to the input topic, which must be one. A request is "
+               "answered with the verdicts of its documents. It needs the token (http.token_file)."));
   add(integer_key("kafka.partitions", AT(kafka.partitions), 1, 10'000,
                   "Partitions of output topics that doppel creates. The index log always has one."));
   add(integer_key("kafka.replication", AT(kafka.replication), 0, 10,

@@ -98,6 +98,7 @@ struct Options {
     int64_t session_timeout_ms = 10'000;
     std::string client_id = "doppel";
     bool create_topics = false;
+    bool produce_from_http = false;
     int partitions = 6;   // of topics that doppel creates
     int replication = 0;  // 0: the broker's default
     StartAt start = StartAt::earliest;

@@ -32,7 +32,8 @@ Web::Web(http::Server* server, WebParts parts)
             .forgets_not = parts_.forgets_not}) {
   if (server_ == nullptr) return;
   api_.route(*server_);
-  if (!parts_.config.options.kafka.brokers.empty()) {
+  const Options& o = parts_.config.options;
+  if (!o.kafka.brokers.empty() && (!o.kafka.produce_from_http || o.cluster.is_part())) {
     for (const auto& [method, path] : {std::pair("POST", "/v1/documents"), {"PUT", "/v1/documents/{id}"}})
       server_->route(method, path, api_.guarded([this](const http::Request&) { return no_insert(); }));
   }
@@ -48,8 +49,13 @@ Web::~Web() {
 
 http::Response Web::no_insert() const {
   const Options& o = parts_.config.options;
-  return http::error(501, "documents do not come by HTTP where Kafka is the input; send them to the topic " +
-                              absl::StrJoin(o.kafka.topics, " or "));
+  const std::string send = "send them to the topic " + absl::StrJoin(o.kafka.topics, " or ");
+  if (o.cluster.is_part())
+    return http::error(501, "documents do not come by HTTP where the index is on many machines; " + send);
+  return http::error(501,
+                     "documents do not come by HTTP where Kafka is the input, unless "
+                     "kafka.produce_from_http is true; " +
+                         send);
 }
 
 http::Response Web::cluster(const http::Request& request) const {

@@ -93,6 +93,17 @@ void take_whole(std::string_view body, std::string_view content_type, Batch& bat
 
 bool is_lines(std::string_view content_type) { return kind_of(content_type) == BodyKind::lines; }
 
+bool is_json(std::string_view content_type) {
+  return is_lines(content_type) || kind_of(content_type) == BodyKind::json;
+}
+
+bool is_from_a_page(const Request& request) {
+  const std::optional<std::string_view> origin = request.header("origin");
+  if (!origin) return false;
+  const std::string_view host = request.header("host").value_or("");
+  return *origin != fmt::format("http://{}", host) && *origin != fmt::format("https://{}", host);
+}
+
 std::string rejected_line(uint64_t line, std::string_view reason) {
   std::string out = fmt::format("{{\"line\":{},\"error\":{{\"status\":422,\"message\":", line);
   append_json_string(out, reason);

@@ -18,6 +18,10 @@ inline constexpr size_t kInsertedMost = 100'000;
 
 // Whether a body of this type has a document in each line.
 bool is_lines(std::string_view content_type);
+// Whether a body of this type has one document in JSON, or one in each line.
+bool is_json(std::string_view content_type);
+// Whether a page in a browser, of another site, sends this request. It cannot hide that it does.
+bool is_from_a_page(const http::Request& request);
 // What stands in the answer for a document that cannot be read, without the end of the line.
 std::string rejected_line(uint64_t line, std::string_view reason);
 

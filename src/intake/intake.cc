@@ -23,14 +23,6 @@ using http::Response;
 constexpr int kLongestWaitMs = 100;
 constexpr size_t kBatchRecords = 1024, kBatchBytes = 12 << 20;  // of several requests together
 
-// A page in a browser may send to any address. It cannot hide that it does.
-bool is_from_a_page(const Request& request) {
-  const std::optional<std::string_view> origin = request.header("origin");
-  if (!origin) return false;
-  const std::string_view host = request.header("host").value_or("");
-  return *origin != fmt::format("http://{}", host) && *origin != fmt::format("https://{}", host);
-}
-
 void skip_as_repeated(SignedDocument& document) {
   document.content = Content::skipped;
   document.payload = {};

@@ -206,16 +206,19 @@ class Run {
   }
 
   // Skips a Kafka record that comes a second time, because it was signed twice, or because the input or the
-  // index was moved. If it counted as a copy, a consumer that deletes copies would delete the document.
+  // index was moved, or because a client sent its document again. If it counted as a copy, a consumer that
+  // deletes copies would delete the document.
   void drop_repeats() {
     if (mutated(Mutation::repeats_are_copies)) return;
     for (size_t i = 0; i < now_->batch.records.size(); ++i) {
       Outcome& outcome = now_->work.resolved.outcomes[i];
       SignedDocument& document = now_->work.sign.documents[i];
-      if (outcome.verdict != Verdict::duplicate ||
-          !is_same_record(outcome.original, document.metadata, outcome.kind == Kind::exact))
-        continue;
-      outcome = {.verdict = Verdict::skipped};
+      if (outcome.verdict != Verdict::duplicate) continue;
+      const bool exact = outcome.kind == Kind::exact;
+      const bool sent_again =
+          exact && came_by_http(now_->batch.records[i]) && is_same_name(outcome.original, document.metadata);
+      if (!sent_again && !is_same_record(outcome.original, document.metadata, exact)) continue;
+      outcome = {.verdict = Verdict::skipped, .original = outcome.original};
       document.reason = message_of(Reason::repeated);
     }
   }

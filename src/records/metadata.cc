@@ -132,6 +132,19 @@ bool is_same_record(std::string_view earlier, std::string_view now, bool same_te
   return same_text && a.incarnation < b.incarnation && b.incarnation - a.incarnation <= b.moved;
 }
 
+std::optional<std::string_view> came_by_http(const Record& record) {
+  for (const Header& header : record.headers) {
+    if (header.name == kHttpHeader) return header.value;
+  }
+  return std::nullopt;
+}
+
+bool is_same_name(std::string_view earlier, std::string_view now) {
+  Metadata a, b;
+  if (!decode_metadata(earlier, a).ok() || !decode_metadata(now, b).ok()) return false;
+  return a.name() == b.name() && (!a.date_ms || !b.date_ms || *a.date_ms == *b.date_ms);
+}
+
 Digest payload_of_metadata(std::string_view encoded) {
   Metadata metadata;
   return decode_metadata(encoded, metadata).ok() ? metadata.payload : Digest();

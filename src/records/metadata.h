@@ -50,6 +50,13 @@ struct Metadata {           // views into the encoded form, or into the source o
 // is read twice or replaced has the same positions.
 bool is_same_record(std::string_view earlier, std::string_view now, bool same_text);
 
+// The header of records that a daemon produced from a request (intake/to_topic.h), and its value in this
+// record. A client that heard nothing sends a document again, so such records can come twice.
+inline constexpr std::string_view kHttpHeader = "doppel.http";
+std::optional<std::string_view> came_by_http(const Record& record);
+// Whether two documents, as encoded, have the same id or key, and no different dates.
+bool is_same_name(std::string_view earlier, std::string_view now);
+
 Digest payload_of_metadata(std::string_view encoded);
 std::optional<BestValue> best_of_metadata(std::string_view encoded);
 

@@ -18,6 +18,7 @@
 #include "daemon/report.h"
 #include "daemon/web.h"
 #include "fetch/fetch_source.h"
+#include "intake/to_topic.h"
 #include "kafka/log/identity.h"
 #include "kafka/log/kafka_run.h"
 #include "kafka/log/offsets.h"
@@ -113,7 +114,15 @@ class Daemon {
 
  private:
   absl::Status begin() {
-    ASSIGN_OR_RETURN(daemon_, DaemonParts::begin(config_, o_, {.kafka = true, .stop = how_.stop}));
+    if (o_.kafka.produce_from_http && !o_.cluster.is_part()) {
+      intake_ = std::make_shared<TopicIntake>(
+          TopicIntakeOptions{.format = o_.input, .topic = o_.kafka.topics.front()});
+    }
+    const auto add_routes = [this](http::Server& server) {
+      if (intake_ != nullptr) intake_->route(server);
+    };
+    ASSIGN_OR_RETURN(
+        daemon_, DaemonParts::begin(config_, o_, {.kafka = true, .stop = how_.stop, .routes = add_routes}));
     stop_ = daemon_->stopper();
     log::info("starting",
               {{"brokers", o_.kafka.brokers}, {"index_log", o_.kafka.index_log}, {"dry_run", o_.dry_run}});
@@ -278,6 +287,7 @@ class Daemon {
     shown_->snapshots = [this] { return index_->state->checkpoint_stats(); };
     shown_->checkpoint = [this] { return index_->state->checkpoint(); };
     Web web(daemon_->server.get(), *shown_);
+    if (intake_ != nullptr) intake_->open(cluster_, options.context);
     ready();
     Report report(index_->engine->originals());
     Deciding deciding = parts(*sink_, web, report);
@@ -293,7 +303,9 @@ class Daemon {
       forgetting.settled();
       requests.answer();
     };
+    if (intake_ != nullptr) deciding.observe = [&](const Decided& decided) { intake_->settled(decided); };
     absl::Status ran = decide(*daemon_, deciding);
+    if (intake_ != nullptr) intake_->close();
     index_->position = sink_->where();
     if (ran.ok()) return ran;
     how_.ending(ran);  // destroying clients takes long if their broker does not answer
@@ -342,6 +354,7 @@ class Daemon {
   std::optional<kafka::KafkaSink> sink_;
   std::vector<std::shared_ptr<void>> watched_, watched_input_;  // keep parts in /metrics
   std::optional<OffsetRequests> offsets_;
+  std::shared_ptr<TopicIntake> intake_;  // null: no documents by HTTP
 };
 
 }  // namespace

@@ -1,0 +1,211 @@
+// Documents by HTTP on a daemon with Kafka: they go to the input topic, and are answered with their verdicts.
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "http/raw_client.h"
+#include "kafka/broker.h"
+#include "kafka/index_setup.h"
+
+namespace doppel::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::string kToken = "Authorization: Bearer correct-horse-battery\r\n";
+const std::string kJson = kToken + "Content-Type: application/json\r\n";
+const std::string kLines = kToken + "Content-Type: application/x-ndjson\r\n";
+
+std::string document(const std::string& id, int text, const std::string& more = "") {
+  std::string words;
+  for (int w = 0; w < 60; ++w) words += fmt::format("word{} ", text * 100 + w);
+  return fmt::format(R"({{"id":"{}","text":"{}{}"}})", id, words, more);
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> out;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) out.push_back(line);
+  return out;
+}
+
+class Produce : public ::testing::Test {
+ protected:
+  Produce()
+      : setup_(Broker::shared().bootstrap(), {{"output.verdicts", "all"}}, 2), client_(setup_.bootstrap()) {
+    write_file(setup_.path("token"), "correct-horse-battery\n");
+    setup_.set({{"http.token_file", setup_.path("token")}, {"kafka.produce_from_http", "true"}});
+  }
+
+  void start() {
+    daemon_ = setup_.serve({{"DOPPEL_HTTP_LISTEN", "127.0.0.1:0"}});
+    const std::optional<std::string> line = daemon_->await_line("listening");
+    ASSERT_TRUE(line.has_value()) << daemon_->said();
+    port_ = std::stoi(line->substr(line->rfind(':') + 1));
+    ASSERT_TRUE(daemon_->await_line("ready")) << daemon_->said();
+  }
+  void stop() {
+    daemon_->terminate();
+    EXPECT_EQ(daemon_->await_exit(), 0) << daemon_->said();
+  }
+  std::string insert(const std::string& body, const std::string& headers = kJson) const {
+    return post(port_, "/v1/documents", body, headers);
+  }
+  size_t in_topic() const { return read_all(setup_.bootstrap(), setup_.input()).size(); }
+  // How many events say that this document is unique, or a copy.
+  size_t told(const std::string& id) const {
+    const std::vector<Message> events = read_all(setup_.bootstrap(), setup_.options().output.topic);
+    return static_cast<size_t>(std::count_if(events.begin(), events.end(), [&](const Message& event) {
+      const size_t at = event.value->find("\"id\":\"");  // of the document; its original's comes later
+      return event.value->find(R"("verdict":"skipped")") == std::string::npos &&
+             event.value->compare(at, id.size() + 7, "\"id\":\"" + id + '"') == 0;
+    }));
+  }
+
+  IndexSetup setup_;
+  Client client_;
+  std::unique_ptr<Daemon> daemon_;
+  int port_ = 0;
+};
+
+TEST_F(Produce, NeedsTheSetting) {
+  setup_.set({{"kafka.produce_from_http", "false"}});
+  start();
+  const std::string refused = insert(document("a", 1));
+  EXPECT_EQ(status_of(refused), 501);
+  EXPECT_THAT(refused, HasSubstr(setup_.input()));
+  EXPECT_THAT(refused, HasSubstr("kafka.produce_from_http"));
+  stop();
+}
+
+TEST_F(Produce, DocumentsGoToTheTopicAndAreAnswered) {
+  start();
+  const std::string answer =
+      insert(document("a", 1) + "\nno JSON\n" + document("b", 1, "and more") + "\n", kLines);
+  EXPECT_EQ(status_of(answer), 200);
+  EXPECT_THAT(answer, HasSubstr("Doppel-Rejected: 1\r\n"));
+  const std::vector<std::string> lines = lines_of(body_of(answer));
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_THAT(lines[1], HasSubstr(R"({"line":2,"error":{"status":422,"message":"not JSON)"));
+  // Partitions have no order, so either may be the original.
+  const bool a_first = lines[0].find(R"("verdict":"unique")") != std::string::npos;
+  EXPECT_THAT(lines[a_first ? 2 : 0], HasSubstr(R"("kind":"near")"));
+
+  const std::vector<Message> stored = read_all(setup_.bootstrap(), setup_.input());
+  ASSERT_EQ(stored.size(), 2u);
+  for (const Message& message : stored) {
+    const size_t line = message.key == "a" ? 0 : 2;
+    EXPECT_EQ(*message.value, line == 0 ? document("a", 1) : document("b", 1, "and more"));
+    EXPECT_NE(message.header("doppel.http"), "");
+    EXPECT_THAT(lines[line],
+                HasSubstr(fmt::format("{}/{}/{}", setup_.input(), message.partition, message.offset)));
+  }
+
+  EXPECT_THAT(post(port_, "/v1/documents/c", document("c", 3), kJson, "PUT"),
+              HasSubstr(R"("id":"c","verdict":"unique")"));
+  EXPECT_EQ(status_of(post(port_, "/v1/documents/d", document("c", 3), kJson, "PUT")), 400);
+  EXPECT_THAT(post(port_, "/v1/documents/e", R"({"text":"some words that nobody else has ever said before"})",
+                   kJson, "PUT"),
+              HasSubstr(R"("id":"e")"));
+  EXPECT_EQ(status_of(insert(document("x", 9), "Content-Type: application/json\r\n")), 401);
+  EXPECT_EQ(status_of(insert("text", kToken + "Content-Type: text/plain\r\n")), 415);
+  EXPECT_EQ(status_of(post(port_, "/v1/documents?url=http://x.example/", document("x", 9), kJson)), 400);
+  EXPECT_EQ(status_of(insert(document("large", 5, std::string(2'000'000, 'x')))), 413);
+  EXPECT_EQ(in_topic(), 4u);
+  EXPECT_EQ(status_of(insert(document("f", 6))), 200);
+  stop();
+  EXPECT_EQ(setup_.compare_with_rebuilt(), "");
+}
+
+TEST_F(Produce, ARequestThatComesAgainHearsTheSame) {
+  start();
+  const std::string original = body_of(insert(document("a", 1))),
+                    copy = body_of(insert(document("b", 1, "and more")));
+  EXPECT_THAT(copy, HasSubstr(R"("kind":"near")"));
+  EXPECT_EQ(body_of(insert(document("a", 1))), original);
+  EXPECT_EQ(body_of(insert(document("b", 1, "and more"))), copy);
+  EXPECT_EQ(in_topic(), 2u);
+  // The same on other connections while the first is on its way: one record.
+  std::vector<std::string> heard(8);
+  {
+    std::vector<std::jthread> clients;
+    for (std::string& each : heard) clients.emplace_back([&] { each = body_of(insert(document("c", 3))); });
+  }
+  EXPECT_EQ(std::set<std::string>(heard.begin(), heard.end()).size(), 1u);
+  EXPECT_EQ(in_topic(), 3u);
+  // With other words it is another document.
+  EXPECT_NE(body_of(insert(document("a", 4))), original);
+  EXPECT_EQ(in_topic(), 4u);
+  daemon_->kill();
+  daemon_->await_exit();
+
+  // Another run does not know what was answered, but what is in the index.
+  start();
+  EXPECT_EQ(body_of(insert(document("a", 1))), original);
+  EXPECT_EQ(in_topic(), 5u);
+  EXPECT_EQ(told("a"), 2u);  // the two texts
+  // What was forgotten is inserted anew, also if it was answered lately.
+  EXPECT_EQ(status_of(post(port_, "/v1/documents/a", "", kToken, "DELETE")), 200);
+  const std::string anew = body_of(insert(document("a", 1)));
+  EXPECT_THAT(anew, HasSubstr(R"("verdict":"unique")"));
+  EXPECT_NE(anew, original);
+  // Records that did not come by HTTP are copies of each other, as always.
+  std::vector<Message> twice{{.value = document("p", 7)}, {.value = document("p", 7)}};
+  client_.produce(setup_.input(), twice);
+  ASSERT_TRUE(setup_.await_all(*daemon_)) << daemon_->said();
+  EXPECT_EQ(told("p"), 2u);
+  stop();
+  EXPECT_EQ(setup_.compare_with_rebuilt(), "");
+}
+
+TEST_F(Produce, ManyClientsAtOnce) {
+  start();
+  constexpr int kClients = 8, kRequests = 20;
+  std::vector<std::string> answers(kClients);
+  {
+    std::vector<std::jthread> clients;
+    for (int c = 0; c < kClients; ++c) {
+      clients.emplace_back([&, c] {
+        for (int i = 0; i < kRequests; ++i) {
+          const std::string id = fmt::format("d{}-{}", c, i);
+          const std::string answer = insert(document(id, c * 100 + i));
+          EXPECT_EQ(status_of(answer), 200) << answer;
+          EXPECT_THAT(body_of(answer), HasSubstr(fmt::format(R"("id":"{}","verdict":"unique")", id)));
+          answers[c] += body_of(answer);
+        }
+      });
+    }
+  }
+  std::set<std::string> lines;
+  for (const std::string& each : answers)
+    for (const std::string& line : lines_of(each)) lines.insert(line.substr(line.find("event_id")));
+  EXPECT_EQ(lines.size(), static_cast<size_t>(kClients * kRequests));
+  EXPECT_EQ(in_topic(), static_cast<size_t>(kClients * kRequests));
+  stop();
+}
+
+TEST_F(Produce, AnIdleDaemonAnswersQuestionsAtOnce) {
+  start();
+  insert(document("a", 1));
+  std::vector<std::chrono::microseconds> took;
+  for (int i = 0; i < 21; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_THAT(post(port_, "/v1/check", document("x", 1), "Content-Type: application/json\r\n"),
+                HasSubstr(R"("kind":"exact")"));
+    took.push_back(
+        std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begin));
+  }
+  std::sort(took.begin(), took.end());
+  RecordProperty("median_us", static_cast<int>(took[10].count()));
+  EXPECT_LT(took[10], std::chrono::milliseconds(10));  // the source waits 100 ms for records
+  stop();
+}
+
+}  // namespace
+}  // namespace doppel::testing
