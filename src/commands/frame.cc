@@ -18,6 +18,7 @@
 #include "commands/commands.h"
 #include "commands/describe.h"
 #include "doppel/version.h"
+#include "files/remote.h"
 #include "fmt/format.h"
 
 namespace doppel {
@@ -184,7 +185,7 @@ int run_named(std::span<const Command> commands, std::string_view first, int arg
     return command->main(argc - 1, argv + 1);
   std::error_code none;
   const Command* scan = find_command(commands, "scan");
-  if (scan != nullptr && (first == "-" || std::filesystem::exists(first, none)))
+  if (scan != nullptr && (first == "-" || is_url(first) || std::filesystem::exists(first, none)))
     return scan->main(argc, argv);
   return no_such_command(commands, first);
 }

@@ -38,7 +38,7 @@ constexpr int kAsked = 16;  // requests in parallel while files are listed
 // What a server says about a file.
 struct Said {
   long code = 0;
-  std::string version;
+  std::string version, bucket_region;
   std::optional<uint64_t> size;  // of the whole file
   bool ranges = false;
 };
@@ -59,6 +59,7 @@ Said said_by(CURL* curl) {
   curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &said.code);
   said.version = header(curl, "ETag");
   if (said.version.empty()) said.version = header(curl, "Last-Modified");
+  said.bucket_region = header(curl, "x-amz-bucket-region");
   said.ranges = said.code == 206 || said.code == 416;
   if (said.ranges) {
     const std::string range = header(curl, "Content-Range");
@@ -251,6 +252,9 @@ absl::StatusOr<Said> Downloads::ask(Client& client, const std::string& url, cons
         return absl::PermissionDeniedError(text +
                                            "; doppel asked without credentials: set AWS_ACCESS_KEY_ID and "
                                            "AWS_SECRET_ACCESS_KEY, or AWS_PROFILE");
+      const bool elsewhere = !said->bucket_region.empty() && said->bucket_region != options_.s3.region;
+      if (url.starts_with("s3://") && elsewhere)
+        return absl::PermissionDeniedError(fmt::format("{}; set AWS_REGION={}", text, said->bucket_region));
       return absl::PermissionDeniedError(text);
     }
     if (!said.ok() && !absl::IsUnavailable(said.status())) return said.status();
