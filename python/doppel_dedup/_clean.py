@@ -67,7 +67,8 @@ class Cleaned:
         return self.summary._repr_html_()
 
     def __repr__(self) -> str:
-        return f"<Cleaned: {self.kept:,} of {self.rows:,} rows kept, in {len(self.files):,} files{f', {len(self.skipped):,} skipped' if self.skipped else ''}>"
+        skipped = f", {len(self.skipped):,} skipped" if self.skipped else ""
+        return f"<Cleaned: {self.kept:,} of {self.rows:,} rows kept, in {len(self.files):,} files{skipped}>"
 
 
 def _rows(job: Job, number: int) -> str:

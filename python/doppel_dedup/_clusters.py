@@ -105,7 +105,8 @@ def write_clusters(path: Place, files: Sequence[File], rows: Sequence[Numbers], 
         assert id is not None
         with parquet.ParquetFile(for_reader(files[number].source)) as file:
             table = file.read(columns=[id])
-        return plain(column_of(table, id)).take(pa.array(at)).cast(pa.string())
+        taken = plain(column_of(table, id)).take(pa.array(at)).cast(pa.string())
+        return taken if isinstance(taken, pa.ChunkedArray) else pa.chunked_array([taken])
 
     stay = _Kept(rows, hows, masks)
     head_id = pa.chunked_array([chunk for n, at in enumerate(stay.there) for chunk in ids_of(n, at).chunks], pa.string()) if id is not None else None

@@ -142,7 +142,8 @@ class Index:
     def save(self, path: str | os.PathLike[str], *, progress: Progress = None) -> None:
         """Writes the originals into a new directory, with this index's settings and hash key.
 
-        Not for an index with relations. Index.load(path) and `doppel scan --state` go on with it. An index with a path needs no save(): it is on the disk.
+        Index.load(path) and `doppel scan --state` go on with it. An index with a path needs no save(): it is on the disk.
+        One with relations cannot be saved: make it with a path.
 
         >>> import tempfile
         >>> folder = tempfile.mkdtemp()

@@ -154,7 +154,9 @@ def _filtered(table: Any, mask: Mask) -> Any:
                 return table.cast(kinds[str(table.type)]).filter(pyarrow.array(mask)).cast(table.type)
             large = pyarrow.schema([field.with_type(kinds.get(str(field.type), field.type)) for field in table.schema])
             return table.cast(large).filter(pyarrow.array(mask)).cast(table.schema)
-    return table.filter(mask)  # polars
+    import polars
+
+    return table.filter(polars.Series(mask))
 
 
 def sorting_columns(table: Any, names: list[str]) -> Any:

@@ -179,7 +179,7 @@ class Verdicts(Sequence[Verdict]):
         """
         kinds = self._columns.kind[self._columns.verdict == 1]
         counts = {name: int(n) for name, n in zip(_VERDICTS, np.bincount(self._columns.verdict, minlength=len(_VERDICTS)))}
-        copies = {("contained copy" if name == "contained" else f"{name} copy"): int(n) for name, n in zip(KINDS, np.bincount(kinds, minlength=len(KINDS))) if name}
+        copies = {f"{name} copy": int(n) for name, n in zip(KINDS, np.bincount(kinds, minlength=len(KINDS))) if name}
         rows = {"unique": counts.pop("unique"), **copies, **{name: n for name, n in counts.items() if name != "duplicate"}}
         rows = {name: n for name, n in rows.items() if n}
         title = f"{len(self):,} document{'' if len(self) == 1 else 's'}"
