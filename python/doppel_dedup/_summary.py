@@ -62,16 +62,19 @@ class Summary:
         return f"<table><caption>{html.escape(self.title)}</caption><tr>{head}</tr>{body}</table>"
 
     def to_pandas(self) -> pandas.DataFrame:
+        """A frame with all rows, without the line of totals."""
         import pandas
 
         return pandas.DataFrame(self.columns)
 
     def to_polars(self) -> polars.DataFrame:
+        """The same for polars."""
         import polars
 
         return polars.DataFrame(self.columns)
 
     def to_arrow(self) -> pyarrow.Table:
+        """The same as a Table of pyarrow."""
         import pyarrow
 
         return pyarrow.table(self.columns)

@@ -151,11 +151,13 @@ class Verdicts(Sequence[Verdict]):
         return self._columns.arrow_stream()
 
     def to_arrow(self) -> pyarrow.Table:
+        """A table of id, verdict, original, similarity, kind and cluster; see __arrow_c_stream__()."""
         import pyarrow
 
         return pyarrow.table(self)
 
     def to_polars(self) -> polars.DataFrame:
+        """The same for polars. Needs pyarrow, too."""
         import polars
 
         out = polars.from_arrow(self.to_arrow())
@@ -163,6 +165,7 @@ class Verdicts(Sequence[Verdict]):
         return out
 
     def to_pandas(self) -> pandas.DataFrame:
+        """The same for pandas. Needs pyarrow, too."""
         return self.to_arrow().to_pandas()
 
     @property
