@@ -131,6 +131,25 @@ TEST_P(Follow, DocumentsDroppedIntoADirectory) {
   EXPECT_EQ(again.documents[0].text, "fifth");
 }
 
+TEST_P(Follow, AnMboxFileIsReadMessageByMessageAndMayGrow) {
+  const std::string in = dir / "in";
+  const auto message = [](const std::string& text) {
+    return "From a@b Mon May  6 07:08:09 2024\nSubject: x\n\n" + text + "\n";
+  };
+  write_file(in + "/a.mbox", message("one") + "\n" + message("two") + "\n");
+  Followed f(following({in}));
+  f.await(2);
+  EXPECT_THAT(f.problems, IsEmpty());
+  const std::string second = std::to_string(message("one").size() + 1);
+  EXPECT_THAT(f.documents, ElementsAre(Delivered{in + "/a.mbox/0", message("one")},
+                                       Delivered{in + "/a.mbox/" + second, message("two")}));
+  f.open(f.position);
+  f.nothing_comes();
+  write_file(in + "/a.mbox", message("three"), true);
+  f.await(3);
+  EXPECT_EQ(f.documents.back().text + "\n", message("three"));
+}
+
 TEST_P(Follow, AFileThatWasDeletedIsForgotten) {
   const std::string in = dir / "in";
   write_file(in + "/a.txt", "text");

@@ -14,6 +14,7 @@
 #include "files/follow/finder.h"
 #include "files/read/content.h"
 #include "files/read/listing.h"
+#include "files/read/mbox_reader.h"
 #include "files/read/signed_reader.h"
 #include "files/warc/wacz.h"
 #include "files/warc/warc_reader.h"
@@ -85,6 +86,9 @@ LineReader::State FollowedFile::take(const FilesSourceOptions& options, const By
     } else if (file_->archive()) {
       reader_ =
           std::make_unique<WarcReader>(options, *filling_, *file_, Fd(::dup(fd_.get())), counter, mark_);
+    } else if (file_->kind == InputKind::mbox) {
+      reader_ =
+          std::make_unique<MboxReader>(options, *filling_, *file_, Fd(::dup(fd_.get())), counter, mark_);
     } else {
       reader_ = std::make_unique<LineReader>(options, *filling_, *file_, Fd(::dup(fd_.get())), counter, mark_,
                                              live_ && !finishing_);
