@@ -1,8 +1,6 @@
 #include "fetch/s3.h"
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 
 #include <charconv>
 #include <fstream>
@@ -10,6 +8,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "base/checksums.h"
+#include "base/status.h"
 
 namespace doppel {
 namespace {
@@ -47,20 +47,25 @@ std::string decoded(std::string_view text) {
   return out;
 }
 
-std::string hmac(std::string_view key, std::string_view text) {
-  unsigned char out[EVP_MAX_MD_SIZE];
-  unsigned size = 0;
-  HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
-       reinterpret_cast<const unsigned char*>(text.data()), text.size(), out, &size);
-  return {reinterpret_cast<const char*>(out), size};
+std::string sha256(std::string_view text, std::string_view more = "") {
+  Sha256 sha;
+  sha.update(text);
+  sha.update(more);
+  const Sha256::Digest digest = sha.finish();
+  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 
-std::string sha256_hex(std::string_view text) {
-  unsigned char out[EVP_MAX_MD_SIZE];
-  unsigned size = 0;
-  EVP_Digest(text.data(), text.size(), out, &size, EVP_sha256(), nullptr);
-  return absl::BytesToHexString({reinterpret_cast<const char*>(out), size});
+// RFC 2104.
+std::string hmac(std::string_view key, std::string_view text) {
+  std::string inner = key.size() > 64 ? sha256(key) : std::string(key);
+  inner.resize(64);
+  std::string outer = inner;
+  for (char& c : inner) c = static_cast<char>(c ^ 0x36);
+  for (char& c : outer) c = static_cast<char>(c ^ 0x5c);
+  return sha256(outer, sha256(inner, text));
 }
+
+std::string sha256_hex(std::string_view text) { return absl::BytesToHexString(absl_sv(sha256(text))); }
 
 std::string_view stripped(std::string_view text) {
   const size_t begin = text.find_first_not_of(" \t\r"), end = text.find_last_not_of(" \t\r");

@@ -155,10 +155,12 @@ void ServedTls::read_again() {
     return log::error("the certificate cannot be read again; the one before stays in use",
                       {{"error", std_sv(fresh.status().message())}});
   }
+  {
+    const std::lock_guard lock(mutex_);
+    tls_ = *fresh;
+  }
   log::info("certificate read again",
             {{"certificate", files_.certificate}, {"valid_until", (*fresh)->valid_until()}});
-  const std::lock_guard lock(mutex_);
-  tls_ = *std::move(fresh);
 }
 
 void Stream::Free::operator()(ssl_st* stream) const { ::SSL_free(stream); }

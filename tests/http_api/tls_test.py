@@ -4,6 +4,7 @@
 usage: tls_test.py --binary DOPPEL
 """
 import argparse
+import atexit
 import http.client
 import json
 import pathlib
@@ -39,6 +40,7 @@ class Daemon:
         self.config.write_text("\n".join(lines) + "\n")
         self.process = subprocess.Popen([binary, "serve", "--config", self.config, "--log-format", "json"],
                                         stderr=subprocess.PIPE, text=True)
+        atexit.register(self.process.kill)  # also if a check fails
         url = self.log("listening")["url"]
         assert url.startswith("https://127.0.0.1:"), url
         self.port = int(url.rsplit(":", 1)[1])
