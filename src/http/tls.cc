@@ -61,7 +61,7 @@ void Tls::Free::operator()(ssl_ctx_st* context) const { ::SSL_CTX_free(context);
 
 absl::StatusOr<std::shared_ptr<const Tls>> Tls::of_server(const TlsFiles& files) {
   ::ERR_clear_error();
-  const auto out = std::make_shared<Tls>();
+  auto out = std::make_shared<Tls>();
   out->context_.reset(::SSL_CTX_new(::TLS_server_method()));
   SSL_CTX* const context = out->context_.get();
   if (context == nullptr) return absl::InternalError("TLS cannot begin: " + openssl_says());
@@ -90,7 +90,7 @@ absl::StatusOr<std::shared_ptr<const Tls>> Tls::of_server(const TlsFiles& files)
 
 absl::StatusOr<std::shared_ptr<const Tls>> Tls::of_client(const TlsFiles& files) {
   ::ERR_clear_error();
-  const auto out = std::make_shared<Tls>();
+  auto out = std::make_shared<Tls>();
   out->context_.reset(::SSL_CTX_new(::TLS_client_method()));
   if (out->context_ == nullptr) return absl::InternalError("TLS cannot begin: " + openssl_says());
   ::SSL_CTX_set_options(out->context_.get(), SSL_OP_IGNORE_UNEXPECTED_EOF);

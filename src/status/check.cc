@@ -7,6 +7,7 @@
 #include "formats/body.h"
 #include "insight/json_writer.h"
 #include "intake/body.h"
+#include "records/events.h"
 #include "session/same_document.h"
 #include "session/stages.h"
 #include "status/api.h"
