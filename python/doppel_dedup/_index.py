@@ -142,7 +142,7 @@ class Index:
     def save(self, path: str | os.PathLike[str], *, progress: Progress = None) -> None:
         """Writes the originals into a new directory, with this index's settings and hash key.
 
-        Index.load(path) and `doppel scan --state` go on with it. An index with a path needs no save(): it is on the disk.
+        Index.load(path) and `doppel scan --state` continue with it. An index with a path needs no save(): it is on the disk.
         One with relations cannot be saved: make it with a path.
 
         >>> import tempfile
@@ -171,7 +171,7 @@ class Index:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Index:
-        """Opens the index in a directory, and goes on with it, like Index(path=path). It is an error if there is none."""
+        """Opens the index in a directory, and continues with it, like Index(path=path). It is an error if there is none."""
         there = local_path(path, "path", "an index")
         if not os.path.isdir(there) or not os.listdir(there):
             raise FileNotFoundError(f"path: {there}: there is no index; Index(path=...) makes one")

@@ -78,16 +78,6 @@ FilesSourceOptions to_read_again(FilesSourceOptions options) {
   return options;
 }
 
-// Adds all captures of the input, also those that an earlier run has read.
-absl::Status add_all(const FilesSourceOptions& options, CdxjOutput& cdxj) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, open_files_source(options, ""));
-  for (Batch batch;;) {
-    ASSIGN_OR_RETURN(const bool more, source->next(batch));
-    if (!more || stop_asked()) return absl::OkStatus();
-    cdxj.add(batch);
-  }
-}
-
 // One run. scan() names its passes in order.
 class ScanRun {
  public:
@@ -251,8 +241,12 @@ absl::Status ScanRun::end_outputs() {
       if (flags_.keep_all) RETURN_IF_ERROR(sink_->keeper().copy_file(file));
   }
   RETURN_IF_ERROR(sink_->finish());
-  if (cdxj_ != nullptr && !first_run() && !stop_asked())
-    RETURN_IF_ERROR(add_all(to_read_again(source_options_), *cdxj_));
+  if (cdxj_ != nullptr && !first_run() && !stop_asked()) {
+    // Also the captures that an earlier run has read.
+    ASSIGN_OR_RETURN(const std::unique_ptr<Source> all,
+                     open_files_source(to_read_again(source_options_), ""));
+    RETURN_IF_ERROR(cdxj_->add_all(*all, stop_asked));
+  }
   if (cdxj_ != nullptr && !stop_asked()) RETURN_IF_ERROR(cdxj_->write(flags_.cdxj));
   if (report_ != nullptr && !stop_asked()) RETURN_IF_ERROR(write_page());
   return index_->state() != nullptr ? index_->state()->checkpoint() : absl::OkStatus();

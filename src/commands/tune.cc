@@ -176,8 +176,8 @@ constexpr uint64_t kTitle = 15, kShort = 40, kArticle = 60;  // words
 constexpr double kMisread = .01;
 
 // Measures the sample with settings for documents of its kind, and keeps those that find more.
-absl::Status advise(const Options& o, const HashKey& key, const TuneSampleOptions& options,
-                    TuneReport& report) {
+absl::Status measure_advice(const Options& o, const HashKey& key, const TuneSampleOptions& options,
+                            TuneReport& report) {
   const TuneSample& sample = *report.sample;
   if (!sample.parts) return absl::OkStatus();
   for (const std::string& path : options.paths) {
@@ -189,8 +189,11 @@ absl::Status advise(const Options& o, const HashKey& key, const TuneSampleOption
     ASSIGN_OR_RETURN(const EngineOptions engine, engine_options(other, key));
     return measure_sample(options, engine);
   };
-  const auto more_than = [&](uint64_t now, uint64_t advised) {
-    return advised > now + std::max<uint64_t>(1, sample.result.documents / 100);
+  // Adds the advice if it finds more than by chance.
+  const auto advise = [&](Advice advice) {
+    const bool more = advice.advised > advice.now + std::max<uint64_t>(1, sample.result.documents / 100);
+    if (more) report.advice.push_back(std::move(advice));
+    return more;
   };
   const SampleKind& kind = sample.kind;
   Options other = o;
@@ -199,31 +202,25 @@ absl::Status advise(const Options& o, const HashKey& key, const TuneSampleOption
     other.shingle_words = 2;
     if (titles) other.threshold = .5;
     ASSIGN_OR_RETURN(const TuneSample short_runs, measured(other));
-    if (more_than(sample.duplicates(), short_runs.duplicates())) {
-      report.advice.push_back(
-          {.why = fmt::format(
-               "Short texts: half of them have at most {} words, and one other word changes {} runs of "
-               "{} words.",
-               kind.words, o.shingle_words, o.shingle_words),
-           .flags = titles ? "--set shingle_words=2 -t 0.5" : "--set shingle_words=2",
-           .what = "copies",
-           .now = sample.duplicates(),
-           .advised = short_runs.duplicates()});
-    }
+    advise({.why = fmt::format(
+                "Short texts: half of them have at most {} words, and one other word changes {} runs of "
+                "{} words.",
+                kind.words, o.shingle_words, o.shingle_words),
+            .flags = titles ? "--set shingle_words=2 -t 0.5" : "--set shingle_words=2",
+            .what = "copies",
+            .now = sample.duplicates(),
+            .advised = short_runs.duplicates()});
   } else if (kind.misread >= kMisread && o.threshold == defaults.threshold) {
     other.threshold = .5;
     ASSIGN_OR_RETURN(const TuneSample lower, measured(other));
-    if (more_than(sample.duplicates(), lower.duplicates())) {
-      report.advice.push_back(
-          {.why = fmt::format(
-               "Scanned texts: {:.1f} % of the words are rare and differ by one letter from a frequent "
-               "word.",
-               100 * kind.misread),
-           .flags = "-t 0.5",
-           .what = "copies",
-           .now = sample.duplicates(),
-           .advised = lower.duplicates()});
-    }
+    advise({.why = fmt::format(
+                "Scanned texts: {:.1f} % of the words are rare and differ by one letter from a frequent "
+                "word.",
+                100 * kind.misread),
+            .flags = "-t 0.5",
+            .what = "copies",
+            .now = sample.duplicates(),
+            .advised = lower.duplicates()});
   }
   if (kind.words < kArticle || o.relations != defaults.relations) return absl::OkStatus();
   other = o;
@@ -231,19 +228,16 @@ absl::Status advise(const Options& o, const HashKey& key, const TuneSampleOption
   other.passage_words = 60;
   ASSIGN_OR_RETURN(const TuneSample passages, measured(other));
   const std::string_view documents = kind.pages >= .5 ? "Pages" : "Articles";
-  if (more_than(sample.related(), passages.related())) {
-    report.advice.push_back({.why = fmt::format("{} that share passages of 60 words and more.", documents),
-                             .flags = "--relations contained,contains,shares --set passage_words=60",
-                             .what = "related documents",
-                             .now = sample.related(),
-                             .advised = passages.related()});
-  } else if (more_than(0, sample.related())) {
-    report.advice.push_back({.why = fmt::format("{} that are parts of others, or share passages.", documents),
-                             .flags = "--relations contained,contains,shares",
-                             .what = "related documents",
-                             .now = 0,
-                             .advised = sample.related()});
-  }
+  if (!advise({.why = fmt::format("{} that share passages of 60 words and more.", documents),
+               .flags = "--relations contained,contains,shares --set passage_words=60",
+               .what = "related documents",
+               .now = sample.related(),
+               .advised = passages.related()}))
+    advise({.why = fmt::format("{} that are parts of others, or share passages.", documents),
+            .flags = "--relations contained,contains,shares",
+            .what = "related documents",
+            .now = 0,
+            .advised = sample.related()});
   return absl::OkStatus();
 }
 
@@ -282,7 +276,7 @@ absl::Status tune(const Config& config, const TuneFlags& flags) {
       ASSIGN_OR_RETURN(report.other, measure_sample(sample, report.engine));
       sample.format.extract = o.input.extract;
     }
-    RETURN_IF_ERROR(advise(o, key, sample, report));
+    RETURN_IF_ERROR(measure_advice(o, key, sample, report));
   }
   if (!flags.svg.empty()) {
     RETURN_IF_ERROR(write_whole_output(flags.svg, tune_svg(report)));

@@ -5,10 +5,13 @@
 #include <charconv>
 #include <limits>
 
+#include "base/ascii.h"
 #include "fmt/format.h"
 
 namespace doppel {
 namespace {
+
+constexpr std::string_view kSpaces = " \t";
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -67,12 +70,6 @@ bool plain(std::string_view text) {
                               c == '/' || c == '.' || c == '-' || c == '+';
                      }) &&
          text.front() != '-';
-}
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
 }
 
 }  // namespace
@@ -140,14 +137,14 @@ std::string write_duration(int64_t ms) {
 }
 
 std::vector<std::string> split_list(std::string_view text) {
-  text = trim(text);
+  text = trimmed(text, kSpaces);
   if (text.size() >= 2 && text.front() == '[' && text.back() == ']')
-    text = trim(text.substr(1, text.size() - 2));
+    text = trimmed(text.substr(1, text.size() - 2), kSpaces);
   std::vector<std::string> items;
   if (text.empty()) return items;
   for (;;) {
     size_t comma = std::min(text.find(','), text.size());
-    items.emplace_back(trim(text.substr(0, comma)));
+    items.emplace_back(trimmed(text.substr(0, comma), kSpaces));
     if (comma == text.size()) return items;
     text.remove_prefix(comma + 1);
   }

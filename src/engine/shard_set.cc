@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/check.h"
-#include "base/number.h"
 #include "base/status.h"
 
 namespace doppel {

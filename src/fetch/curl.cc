@@ -29,6 +29,13 @@ void set_request(CURL* curl, const std::string& url, const std::atomic<bool>* ca
   curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, is_cancelled);
 }
 
+const char* answer_header(CURL* curl, const char* name) {
+  curl_header* found = nullptr;
+  return curl_easy_header(curl, name, 0, CURLH_HEADER, -1, &found) == CURLHE_OK ? found->value : nullptr;
+}
+
+bool may_pass(long status) { return status == 408 || status == 429 || status >= 500; }
+
 std::string path_part(std::string_view text) {
   const std::unique_ptr<char, void (*)(void*)> out(
       curl_easy_escape(nullptr, text.data(), static_cast<int>(text.size())), curl_free);

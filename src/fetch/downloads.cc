@@ -10,15 +10,14 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <condition_variable>
-#include <cstring>
 #include <deque>
 #include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/status.h"
 #include "fetch/curl.h"
 #include "files/output_file.h"
@@ -43,15 +42,14 @@ struct Said {
   bool ranges = false;
 };
 
-std::optional<uint64_t> number(std::string_view text) {
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+std::string header(CURL* curl, const char* name) {
+  const char* const found = answer_header(curl, name);
+  return found != nullptr ? found : "";
 }
 
-std::string header(CURL* curl, const char* name) {
-  curl_header* found = nullptr;
-  return curl_easy_header(curl, name, 0, CURLH_HEADER, -1, &found) == CURLHE_OK ? found->value : "";
+std::optional<uint64_t> number(std::string_view text) {
+  uint64_t value = 0;
+  return whole_number(text, value) ? std::optional(value) : std::nullopt;
 }
 
 Said said_by(CURL* curl) {
@@ -70,7 +68,17 @@ Said said_by(CURL* curl) {
   return said;
 }
 
-bool may_pass(long code) { return code == 408 || code == 425 || code == 429 || code >= 500; }
+// "HTTP status 404 (NoSuchKey: ...)"
+std::string cause_of(const Said& said, std::string_view body) {
+  const std::string problem = s3_problem(body);
+  return fmt::format("HTTP status {}{}", said.code, problem.empty() ? "" : " (" + problem + ")");
+}
+
+struct Asked {
+  std::string url;
+  std::string range = {};  // "FROM-TO"; "": all
+  std::string query = {};  // of a bucket (s3_list_query())
+};
 
 // One connection, and the requests on it.
 class Client {
@@ -80,30 +88,27 @@ class Client {
 
   using Take = std::function<size_t(const Said&, std::string_view)>;  // returns how many bytes it took
 
-  // GET. `range`: "FROM-TO" or "". An error: there is no answer. The answer's code may be any.
-  absl::StatusOr<Said> get(const std::string& url, const std::string& range, const Take& take) {
-    std::string address = url;
-    curl_slist* headers = nullptr;
+  // GET. An error: there is no answer. The answer's code may be any.
+  absl::StatusOr<Said> get(const Asked& asked, const Take& take) {
     CURL* curl = curl_.get();
     if (curl == nullptr) return absl::ResourceExhaustedError("no memory for a transfer");
     curl_easy_reset(curl);
-    if (url.starts_with("s3://")) {
-      const std::optional<S3Place> place = s3_place(url);
-      if (!place) return invalid(url + ": names no bucket; s3://BUCKET/PREFIX/ or s3://BUCKET/KEY");
-      address = s3_address(options_.s3, *place, query_);
+    curl_slist* headers = nullptr;
+    if (const std::optional<S3Place> place = s3_place(asked.url); place) {
+      const std::string address = s3_address(options_.s3, *place, asked.query);
       for (const std::string& each : s3_headers(options_.s3, address, std::time(nullptr)))
         headers = curl_slist_append(headers, each.c_str());
+      set_request(curl, address, &cancel_);
     } else {
+      set_request(curl, asked.url, &cancel_);
       curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
       curl_easy_setopt(curl, CURLOPT_MAXREDIRS, 10L);
       curl_easy_setopt(curl, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_OPTIONAL));
     }
     const std::unique_ptr<curl_slist, void (*)(curl_slist*)> owned(headers, curl_slist_free_all);
-    set_request(curl, address, &cancel_);
-    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, url.starts_with("s3://") ? 0L : 1L);
     curl_easy_setopt(curl, CURLOPT_NOPROXY, nullptr);  // as the environment says
     if (headers != nullptr) curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-    if (!range.empty()) curl_easy_setopt(curl, CURLOPT_RANGE, range.c_str());
+    if (!asked.range.empty()) curl_easy_setopt(curl, CURLOPT_RANGE, asked.range.c_str());
     curl_easy_setopt(curl, CURLOPT_USERAGENT, "doppel");
     curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
@@ -135,14 +140,10 @@ class Client {
     return absl::UnavailableError(curl_easy_strerror(result));
   }
 
-  // The next get() asks for a bucket's list.
-  void set_query(std::string query) { query_ = std::move(query); }
-
  private:
   const DownloadOptions& options_;
   const std::atomic<bool>& cancel_;
   std::unique_ptr<CURL, void (*)(CURL*)> curl_;
-  std::string query_;
 };
 
 struct Piece {
@@ -175,7 +176,7 @@ class Downloads final : public RemoteFiles, public std::enable_shared_from_this<
     {
       const std::lock_guard lock(mutex_);
       cancel_ = true;
-      changed_.notify_all();
+      work_.notify_all();
     }
     for (std::thread& thread : threads_) thread.join();
   }
@@ -185,7 +186,7 @@ class Downloads final : public RemoteFiles, public std::enable_shared_from_this<
     const std::lock_guard lock(mutex_);
     planned_.assign(files.begin(), files.end());
     start_threads();
-    changed_.notify_all();
+    work_.notify_all();
   }
   absl::StatusOr<Fd> open(const RemoteFile& file) override;
 
@@ -198,8 +199,7 @@ class Downloads final : public RemoteFiles, public std::enable_shared_from_this<
 
   Found look(Client& client, const std::string& url);
   Found look_into_bucket(Client& client, const std::string& url);
-  absl::StatusOr<Said> ask(Client& client, const std::string& url, const std::string& range,
-                           std::string* answer);
+  absl::StatusOr<Said> ask(Client& client, const Asked& asked, std::string* answer);
   void start_threads();
   void work();
   std::optional<Job> choose();
@@ -208,13 +208,14 @@ class Downloads final : public RemoteFiles, public std::enable_shared_from_this<
   absl::Status fetch_once(Client& client, const Job& job);
   absl::Status store(const Job& job, const Said& said, std::string_view bytes, uint64_t& skip);
   bool pause(std::unique_lock<std::mutex>& lock, std::chrono::milliseconds time) {
-    return !changed_.wait_for(lock, time, [&] { return cancel_.load(); });
+    return !work_.wait_for(lock, time, [&] { return cancel_.load(); });
   }
 
   const DownloadOptions options_;
   std::atomic<bool> cancel_ = false;
   std::mutex mutex_;
-  std::condition_variable changed_;  // of everything below
+  std::condition_variable work_;     // a thread may find a piece to fetch, or must end
+  std::condition_variable arrived_;  // bytes that a reader waits for, or an error
   std::deque<RemotePtr> planned_;
   std::deque<std::shared_ptr<Download>> begun_;  // in the order in which they will be read
   std::vector<std::thread> threads_;
@@ -224,44 +225,40 @@ class Downloads final : public RemoteFiles, public std::enable_shared_from_this<
 
 // An answer to a request that asks about a file; tries again while the server fails. The first bytes of an
 // answer that has no use for `answer` end the transfer.
-absl::StatusOr<Said> Downloads::ask(Client& client, const std::string& url, const std::string& range,
-                                    std::string* answer) {
+absl::StatusOr<Said> Downloads::ask(Client& client, const Asked& asked, std::string* answer) {
+  const std::string name = url_without_secrets(asked.url);
+  const bool s3 = s3_place(asked.url).has_value();
   const Clock::time_point first = Clock::now();
   for (std::chrono::milliseconds wait = kLeastPause;; wait = std::min(2 * wait, kMostPause)) {
     std::string body;
     const absl::StatusOr<Said> said =
-        client.get(url, range, [&](const Said& about, std::string_view bytes) -> size_t {
+        client.get(asked, [&](const Said& about, std::string_view bytes) -> size_t {
           if ((answer == nullptr && about.code / 100 == 2) || body.size() > kMostAnswer) return 0;
           body.append(bytes);
           return bytes.size();
         });
-    const std::string name = url_without_secrets(url);
     if (said.ok() && said->code / 100 == 2) {
       if (answer != nullptr) *answer = std::move(body);
       return *said;
     }
     if (said.ok() && said->code == 416) return *said;
-    std::string cause =
-        said.ok() ? fmt::format("HTTP status {}", said->code) : std::string(said.status().message());
-    if (const std::string problem = s3_problem(body); !problem.empty()) cause += " (" + problem + ")";
+    const std::string text =
+        fmt::format("{}: {}", name, said.ok() ? cause_of(*said, body) : std::string(said.status().message()));
     if (said.ok() && !may_pass(said->code)) {
-      const std::string text = fmt::format("{}: {}", name, cause);
       if (said->code == 404 || said->code == 410) return absl::NotFoundError(text);
-      if ((said->code == 403 || said->code == 401) && url.starts_with("s3://") &&
-          options_.s3.access_key.empty())
+      if ((said->code == 403 || said->code == 401) && s3 && options_.s3.access_key.empty())
         return absl::PermissionDeniedError(text +
                                            "; doppel asked without credentials: set AWS_ACCESS_KEY_ID and "
                                            "AWS_SECRET_ACCESS_KEY, or AWS_PROFILE");
       const bool elsewhere = !said->bucket_region.empty() && said->bucket_region != options_.s3.region;
-      if (url.starts_with("s3://") && elsewhere)
+      if (s3 && elsewhere)
         return absl::PermissionDeniedError(fmt::format("{}; set AWS_REGION={}", text, said->bucket_region));
       return absl::PermissionDeniedError(text);
     }
     if (!said.ok() && !absl::IsUnavailable(said.status())) return said.status();
     std::unique_lock lock(mutex_);
     if (options_.stop() || cancel_) return absl::CancelledError("interrupted");
-    if (Clock::now() - first + wait > options_.max_wait)
-      return absl::UnavailableError(fmt::format("{}: {}", name, cause));
+    if (Clock::now() - first + wait > options_.max_wait) return absl::UnavailableError(text);
     if (!pause(lock, wait)) return absl::CancelledError("interrupted");
   }
 }
@@ -269,7 +266,7 @@ absl::StatusOr<Said> Downloads::ask(Client& client, const std::string& url, cons
 RemoteFiles::Found Downloads::look(Client& client, const std::string& url) {
   if (url.starts_with("s3://")) return look_into_bucket(client, url);
   // Not HEAD: a URL that is signed for GET refuses it.
-  ASSIGN_OR_RETURN(const Said said, ask(client, url, "0-0", nullptr));
+  ASSIGN_OR_RETURN(const Said said, ask(client, {.url = url, .range = "0-0"}, nullptr));
   RemoteFile file{.url = url, .name = url_without_secrets(url), .version = said.version};
   if (said.code != 416 && !said.size) {
     return absl::FailedPreconditionError(
@@ -287,11 +284,10 @@ RemoteFiles::Found Downloads::look_into_bucket(Client& client, const std::string
   std::vector<RemotePtr> out;
   std::string token;
   do {
-    client.set_query(s3_list_query(place->key, token));
     std::string answer;
-    const absl::StatusOr<Said> said = ask(client, fmt::format("s3://{}/", place->bucket), "", &answer);
-    client.set_query("");
-    RETURN_IF_ERROR(said.status());
+    const Asked asked{.url = fmt::format("s3://{}/", place->bucket),
+                      .query = s3_list_query(place->key, token)};
+    RETURN_IF_ERROR(ask(client, asked, &answer).status());
     ASSIGN_OR_RETURN(S3Page page, parse_s3_page(answer));
     for (S3Object& object : page.objects) {
       const std::string_view rest =
@@ -314,10 +310,10 @@ RemoteFiles::Found Downloads::look_into_bucket(Client& client, const std::string
 
 std::vector<RemoteFiles::Found> Downloads::list(const std::vector<std::string>& urls) {
   std::vector<Found> out(urls.size(), absl::UnknownError(""));
-  std::atomic<size_t> next = 0, done = 0;
+  std::atomic<size_t> next = 0;
   const auto look_at_some = [&] {
     Client client(options_, cancel_);
-    for (size_t i; (i = next++) < urls.size(); ++done) out[i] = look(client, urls[i]);
+    for (size_t i; (i = next++) < urls.size();) out[i] = look(client, urls[i]);
   };
   std::vector<std::thread> threads;
   for (size_t i = 1; i < std::min<size_t>(kAsked, urls.size()); ++i) threads.emplace_back(look_at_some);
@@ -329,11 +325,9 @@ std::vector<RemoteFiles::Found> Downloads::list(const std::vector<std::string>& 
 // ---- fetching
 
 absl::StatusOr<std::shared_ptr<Download>> Downloads::begin(RemotePtr file) {
-  ASSIGN_OR_RETURN(Spill spill, Spill::open(options_.directory));
   auto out = std::make_shared<Download>();
-  out->fd = Fd(::dup(spill.fd()));
-  if (!out->fd.ok() || ::ftruncate(out->fd.get(), static_cast<off_t>(file->size)) != 0)
-    return io_error(options_.directory);
+  ASSIGN_OR_RETURN(out->fd, unnamed_file(options_.directory));
+  if (::ftruncate(out->fd.get(), static_cast<off_t>(file->size)) != 0) return io_error(options_.directory);
   out->piece_bytes = file->ranges ? options_.piece_bytes : std::max<uint64_t>(file->size, 1);
   out->pieces.resize((file->size + out->piece_bytes - 1) / out->piece_bytes);
   out->file = std::move(file);
@@ -349,17 +343,17 @@ class Downloads::Reader final : public Arriving {
     const std::lock_guard lock(all_->mutex_);
     download_->left = true;
     std::erase(all_->begun_, download_);
-    all_->changed_.notify_all();
+    all_->work_.notify_all();
   }
   absl::Status await(uint64_t end) override {
     end = std::min(end, download_->file->size);
     std::unique_lock lock(all_->mutex_);
     if (end > download_->wanted) {
       download_->wanted = end;
-      all_->changed_.notify_all();
+      all_->work_.notify_all();
     }
     const auto settled = [&] { return !download_->status.ok() || download_->arrived() >= end; };
-    while (!all_->changed_.wait_for(lock, std::chrono::milliseconds(100), settled)) {
+    while (!all_->arrived_.wait_for(lock, std::chrono::milliseconds(100), settled)) {
       if (all_->options_.stop()) return absl::CancelledError("interrupted");
     }
     return download_->status;
@@ -389,7 +383,7 @@ absl::StatusOr<Fd> Downloads::open(const RemoteFile& file) {
       begun_.push_front(download);
     }
     download->opened = true;
-    changed_.notify_all();
+    work_.notify_all();
   }
   const int fd = ::dup(download->fd.get());
   if (fd < 0) return io_error(options_.directory);
@@ -432,7 +426,7 @@ void Downloads::work() {
   while (!cancel_) {
     const std::optional<Job> job = choose();
     if (!job) {
-      changed_.wait(lock);
+      work_.wait(lock);
       continue;
     }
     lock.unlock();
@@ -461,7 +455,7 @@ void Downloads::fetch(Client& client, const Job& job) {
         absl::Status(status.code(), fmt::format("{}: {}", download.file->name, std_sv(status.message())));
     if (final) {
       if (download.status.ok()) download.status = std::move(status);
-      changed_.notify_all();
+      arrived_.notify_all();
       return;
     }
     if (!told && Clock::now() - last > std::chrono::seconds(2)) {
@@ -484,17 +478,18 @@ absl::Status Downloads::fetch_once(Client& client, const Job& job) {
     size = download.size_of(job.piece);
   }
   const uint64_t end = job.piece * download.piece_bytes + size;
-  std::string range;
+  const long expected = file.ranges ? 206 : 200;
+  Asked asked{.url = file.url};
   if (file.ranges) {
-    range = fmt::format("{}-{}", from, end - 1);
+    asked.range = fmt::format("{}-{}", from, end - 1);
   } else {
     skip = from;
   }
   absl::Status stored;
   std::string problem;
   const absl::StatusOr<Said> said =
-      client.get(file.url, range, [&](const Said& about, std::string_view bytes) -> size_t {
-        if (about.code != (file.ranges ? 206 : 200)) {
+      client.get(asked, [&](const Said& about, std::string_view bytes) -> size_t {
+        if (about.code != expected) {
           problem.append(bytes.substr(0, 4096));
           return problem.size() < 4096 ? bytes.size() : 0;
         }
@@ -507,9 +502,8 @@ absl::Status Downloads::fetch_once(Client& client, const Job& job) {
     if (download.pieces[job.piece].got == size) return absl::OkStatus();
   }
   RETURN_IF_ERROR(said.status());
-  if (said->code == (file.ranges ? 206 : 200)) return absl::UnavailableError("the answer ended too early");
-  std::string cause = fmt::format("HTTP status {}", said->code);
-  if (const std::string text = s3_problem(problem); !text.empty()) cause += " (" + text + ")";
+  if (said->code == expected) return absl::UnavailableError("the answer ended too early");
+  const std::string cause = cause_of(*said, problem);
   if (may_pass(said->code)) return absl::UnavailableError(cause);
   if (said->code == 200 || said->code == 412 || said->code == 416 || said->code == 404)
     return absl::FailedPreconditionError(cause + "; the file was changed or removed while it was read");
@@ -535,23 +529,15 @@ absl::Status Downloads::store(const Job& job, const Said& said, std::string_view
   if (got + bytes.size() > size)
     return absl::UnavailableError("the answer is longer than what was asked for");
   const uint64_t at = job.piece * download.piece_bytes + got;
-  for (size_t done = 0; done < bytes.size();) {
-    const ssize_t n =
-        ::pwrite(download.fd.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(at + done));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) {
-      return absl::ResourceExhaustedError(
-          fmt::format("cannot be stored in {} while it is read: {}; $TMPDIR names another",
-                      options_.directory, std::strerror(errno)));
-    }
-    done += static_cast<size_t>(n);
-  }
+  RETURN_IF_ERROR(write_at(
+      download.fd.get(), at, bytes,
+      fmt::format("cannot be stored in {} while it is read ($TMPDIR names another)", options_.directory)));
   const std::lock_guard lock(mutex_);
   download.pieces[job.piece].got = got + bytes.size();
   while (download.first_open < download.pieces.size() &&
          download.pieces[download.first_open].got == download.size_of(download.first_open))
     ++download.first_open;
-  changed_.notify_all();
+  arrived_.notify_all();
   return absl::OkStatus();
 }
 

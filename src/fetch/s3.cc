@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <fstream>
 #include <map>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "base/ascii.h"
 #include "base/checksums.h"
 #include "base/status.h"
 
@@ -26,22 +26,6 @@ std::string encoded(std::string_view text, std::string_view kept = "") {
       out += c;
     } else {
       fmt::format_to(std::back_inserter(out), "%{:02X}", static_cast<unsigned char>(c));
-    }
-  }
-  return out;
-}
-
-std::string decoded(std::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    unsigned value = 0;
-    const char* digits = text.data() + i + 1;
-    if (text[i] == '%' && i + 2 < text.size() &&
-        std::from_chars(digits, digits + 2, value, 16).ptr == digits + 2) {
-      out += static_cast<char>(value);
-      i += 2;
-    } else {
-      out += text[i] == '+' ? ' ' : text[i];
     }
   }
   return out;
@@ -67,26 +51,21 @@ std::string hmac(std::string_view key, std::string_view text) {
 
 std::string sha256_hex(std::string_view text) { return absl::BytesToHexString(absl_sv(sha256(text))); }
 
-std::string_view stripped(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t\r"), end = text.find_last_not_of(" \t\r");
-  return begin == std::string_view::npos ? "" : text.substr(begin, end + 1 - begin);
-}
-
 // The keys of one section of a file of the AWS tools. Returns false if it has no such section.
 bool read_section(const std::string& path, const std::string& section,
                   std::map<std::string, std::string>& out) {
   std::ifstream file(path);
   bool inside = false, found = false;
   for (std::string line; std::getline(file, line);) {
-    const std::string_view text = stripped(line);
+    const std::string_view text = trimmed(line);
     if (text.empty() || text.front() == '#' || text.front() == ';') continue;
     if (text.front() == '[') {
-      const std::string_view name = stripped(text.substr(1, text.find(']') - 1));
+      const std::string_view name = trimmed(text.substr(1, text.find(']') - 1));
       inside = name == section || name == "profile " + section;
       found = found || inside;
     } else if (const size_t equals = text.find('='); inside && equals != std::string_view::npos) {
       // A name that is there stays, because credentials come before the configuration.
-      out.emplace(stripped(text.substr(0, equals)), stripped(text.substr(equals + 1)));
+      out.emplace(trimmed(text.substr(0, equals)), trimmed(text.substr(equals + 1)));
     }
   }
   return found;
@@ -132,7 +111,9 @@ absl::StatusOr<S3Settings> s3_settings(const std::function<const char*(const cha
 }
 
 std::optional<S3Place> s3_place(std::string_view url) {
-  url.remove_prefix(std::string_view("s3://").size());
+  constexpr std::string_view kScheme = "s3://";
+  if (!url.starts_with(kScheme)) return std::nullopt;
+  url.remove_prefix(kScheme.size());
   const size_t slash = std::min(url.find('/'), url.size());
   if (slash == 0) return std::nullopt;
   return S3Place{std::string(url.substr(0, slash)), std::string(url.substr(std::min(slash + 1, url.size())))};
@@ -246,16 +227,17 @@ absl::StatusOr<S3Page> parse_s3_page(std::string_view xml) {
     const std::string_view one = xml.substr(at, end - at);
     S3Object object{.key = without_entities(element(one, "Key")),
                     .etag = without_entities(element(one, "ETag"))};
-    if (encoded_keys) object.key = decoded(object.key);
+    if (encoded_keys) decode_form(std::exchange(object.key, {}), object.key);
     const std::string_view size = element(one, "Size");
-    if (std::from_chars(size.data(), size.data() + size.size(), object.size).ec != std::errc())
+    if (!whole_number(size, object.size))
       return absl::DataLossError(fmt::format("the server's list has no size for {}", object.key));
     page.objects.push_back(std::move(object));
     at = end;
   }
   if (element(xml, "IsTruncated") == "true") {
     page.token = without_entities(element(xml, "NextContinuationToken"));
-    if (page.token.empty()) return absl::DataLossError("the server's list goes on, but does not say where");
+    if (page.token.empty())
+      return absl::DataLossError("the server's list has another page, but does not say which");
   }
   return page;
 }

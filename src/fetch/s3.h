@@ -28,7 +28,7 @@ struct S3Place {
   std::string bucket, key;
 };
 
-// Of "s3://BUCKET/KEY"; nullopt if it has no bucket.
+// Of "s3://BUCKET/KEY"; nullopt if it is another URL, or names no bucket.
 std::optional<S3Place> s3_place(std::string_view url);
 
 // The address of a bucket or an object. `query` is "" or "a=b&c=d", encoded and in the order of its names.

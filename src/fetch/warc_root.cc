@@ -307,9 +307,9 @@ struct Answer {
   // Checks the Content-Range of an answer, which some servers and caches get wrong. Sets `status` if it is
   // another one.
   bool begins_at_offset() {
-    curl_header* range = nullptr;
-    if (curl_easy_header(handle, "Content-Range", 0, CURLH_HEADER, -1, &range) != CURLHE_OK) return true;
-    const std::string_view value = std::string_view(range->value).substr(0, 100);
+    const char* const range = answer_header(handle, "Content-Range");
+    if (range == nullptr) return true;
+    const std::string_view value = std::string_view(range).substr(0, 100);
     const char* digits = value.data() + std::min(value.find_first_of("0123456789"), value.size());
     uint64_t begins = 0;
     if (std::from_chars(digits, value.data() + value.size(), begins).ec == std::errc() && begins == offset)
@@ -406,8 +406,7 @@ class HttpRoot final : public WarcRoot {
     const bool answered = code != 0 && (result == CURLE_OK || result == CURLE_WRITE_ERROR);
     if (!answered) return absl::UnavailableError(fmt::format("{}: {}", url, curl_easy_strerror(result)));
     if (code == 404 || code == 410) return absl::NotFoundError(fmt::format("{}: HTTP status {}", url, code));
-    if (code == 429 || code == 408 || code >= 500)
-      return absl::UnavailableError(fmt::format("{}: HTTP status {}", url, code));
+    if (may_pass(code)) return absl::UnavailableError(fmt::format("{}: HTTP status {}", url, code));
     if (code == 416)
       return absl::OutOfRangeError(fmt::format("{}: shorter than {} bytes", url, answer.offset));
     if (code != 200 && code != 206)

@@ -17,8 +17,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/check.h"
-#include "base/number.h"
 #include "base/standard_streams.h"
 #include "base/status.h"
 #include "files/byte_stream.h"
@@ -399,22 +399,32 @@ constexpr size_t kCopied = 1 << 20;
 
 }  // namespace
 
-absl::StatusOr<Spill> Spill::open(const std::string& directory) {
+absl::StatusOr<Fd> unnamed_file(const std::string& directory) {
   std::string name = directory + "/.doppel.XXXXXX";
+  Fd fd(::mkostemp(name.data(), O_CLOEXEC));
+  if (!fd.ok() || ::unlink(name.c_str()) != 0) return io_error(directory);
+  return fd;
+}
+
+absl::Status write_at(int fd, uint64_t offset, std::string_view bytes, const std::string& what) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return io_error(what);
+    offset += static_cast<uint64_t>(n);
+    bytes.remove_prefix(static_cast<size_t>(n));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Spill> Spill::open(const std::string& directory) {
   Spill out;
-  out.fd_ = Fd(::mkostemp(name.data(), O_CLOEXEC));
-  if (!out.fd_.ok() || ::unlink(name.c_str()) != 0) return io_error(directory);
+  ASSIGN_OR_RETURN(out.fd_, unnamed_file(directory));
   return out;
 }
 
 absl::StatusOr<uint64_t> Spill::append(std::string_view bytes) {
-  for (size_t done = 0; done < bytes.size();) {
-    const ssize_t n =
-        ::pwrite(fd_.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(end_ + done));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return io_error("a temporary file cannot be written");
-    done += static_cast<size_t>(n);
-  }
+  RETURN_IF_ERROR(write_at(fd_.get(), end_, bytes, "a temporary file cannot be written"));
   return std::exchange(end_, end_ + bytes.size());
 }
 

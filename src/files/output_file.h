@@ -86,6 +86,12 @@ std::string target_of_dead_temporary(const std::string& name);
 
 absl::Status write_whole_output(const std::string& path, std::string_view bytes);
 
+// Creates a temporary file without a name in `directory`.
+absl::StatusOr<Fd> unnamed_file(const std::string& directory);
+
+// Writes all bytes at this offset. An error begins with `what`.
+absl::Status write_at(int fd, uint64_t offset, std::string_view bytes, const std::string& what);
+
 // An unnamed temporary file, which holds bytes until they are copied to their destination.
 class Spill {
  public:

@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/ascii.h"
 #include "base/reason.h"
 #include "base/status.h"
 #include "formats/best.h"
 #include "formats/body.h"
 #include "formats/json/json_decoder.h"
-#include "formats/mail/mail_decoder.h"
+#include "formats/mail/mail.h"
 #include "formats/presets.h"
 #include "formats/schema/schema_decoder.h"
 #include "formats/warc/warc_decoder.h"
@@ -48,7 +49,7 @@ class FrontDecoder final : public Decoder {
 
   absl::Status decode(const Record& record, Document& out) override {
     RETURN_IF_ERROR(chosen(record).decode(record, out));
-    if (takes_key_ && record.key) out.id = decodes_key_ ? url_decoded(*record.key) : *record.key;
+    if (takes_key_ && record.key) out.id = decodes_key_ ? form_decoded(*record.key) : *record.key;
     return absl::OkStatus();
   }
 
@@ -84,19 +85,8 @@ class FrontDecoder final : public Decoder {
            (options_.format == "auto" || !record.media_type.empty());
   }
 
-  // Decodes as in HTML forms: %41 is A, + is a space.
-  std::string_view url_decoded(std::string_view text) {
-    key_.clear();
-    for (size_t i = 0; i < text.size(); ++i) {
-      unsigned value = 0;
-      if (text[i] == '%' && i + 2 < text.size() &&
-          std::from_chars(&text[i + 1], &text[i + 1] + 2, value, 16).ptr == &text[i + 1] + 2) {
-        key_.push_back(static_cast<char>(value));
-        i += 2;
-      } else {
-        key_.push_back(text[i] == '+' ? ' ' : text[i]);
-      }
-    }
+  std::string_view form_decoded(std::string_view text) {
+    decode_form(text, key_);
     return key_;
   }
 

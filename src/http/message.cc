@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/json_text.h"
-#include "base/number.h"
 
 namespace doppel::http {
 namespace {

@@ -176,4 +176,26 @@ std::optional<Response> read_body(const Request& request, const FormatOptions& f
   return std::nullopt;
 }
 
+void route_inserts(http::Server& server, http::Access access, const Insert& insert) {
+  server.route_later(
+      "POST", "/v1/documents",
+      [insert](const Request& request, http::Reply reply) {
+        insert(request, std::nullopt, std::move(reply));
+      },
+      access);
+  server.route_later(
+      "PUT", "/v1/documents/{id}",
+      [insert](const Request& request, http::Reply reply) {
+        insert(request, request.param("id"), std::move(reply));
+      },
+      access);
+}
+
+Response answer_of(std::span<const std::string> lines, size_t rejected) {
+  Response out{.content_type = "application/x-ndjson"};
+  for (const std::string& line : lines) out.body.append(line).append("\n");
+  out.headers.emplace_back("Doppel-Rejected", std::to_string(rejected));
+  return out;
+}
+
 }  // namespace doppel

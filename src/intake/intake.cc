@@ -97,18 +97,10 @@ Intake::Intake(IntakeOptions options)
     : options_(std::move(options)), bell_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 void Intake::route(http::Server& server) {
-  server.route_later(
-      "POST", "/v1/documents",
-      [self = shared_from_this()](const Request& request, http::Reply reply) {
-        self->insert(request, std::nullopt, std::move(reply));
-      },
-      options_.access);
-  server.route_later(
-      "PUT", "/v1/documents/{id}",
-      [self = shared_from_this()](const Request& request, http::Reply reply) {
-        self->insert(request, request.param("id"), std::move(reply));
-      },
-      options_.access);
+  route_inserts(
+      server, options_.access,
+      [self = shared_from_this()](const Request& request, std::optional<std::string_view> id,
+                                  http::Reply reply) { self->insert(request, id, std::move(reply)); });
 }
 
 void Intake::open(EventContext context, uint64_t documents, const Engine& engine, Receipts& receipts) {
@@ -274,14 +266,11 @@ absl::Status Intake::decided(const Decided& decided) {
       request = std::move(judged_.front());
       judged_.pop_front();
     }
-    Response response{.content_type = "application/x-ndjson"};
+    const std::span<const std::string> of_request = std::span(lines).subspan(i, request.count);
     size_t rejected = 0;
-    for (const size_t end = i + request.count; i < end; ++i) {
+    for (const size_t end = i + request.count; i < end; ++i)
       rejected += decided.work.resolved.outcomes[i].verdict == Verdict::rejected ? 1 : 0;
-      response.body.append(lines[i]).append("\n");
-    }
-    response.headers.emplace_back("Doppel-Rejected", std::to_string(rejected));
-    answered_.push_back({std::move(request.reply), std::move(response)});
+    answered_.push_back({std::move(request.reply), answer_of(of_request, rejected)});
   }
   return absl::OkStatus();
 }

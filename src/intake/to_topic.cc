@@ -65,18 +65,10 @@ TopicIntake::TopicIntake(TopicIntakeOptions options) : options_(std::move(option
 TopicIntake::~TopicIntake() { close(); }
 
 void TopicIntake::route(http::Server& server) {
-  server.route_later(
-      "POST", "/v1/documents",
-      [self = shared_from_this()](const Request& request, http::Reply reply) {
-        self->insert(request, std::nullopt, std::move(reply));
-      },
-      http::Access::token);
-  server.route_later(
-      "PUT", "/v1/documents/{id}",
-      [self = shared_from_this()](const Request& request, http::Reply reply) {
-        self->insert(request, request.param("id"), std::move(reply));
-      },
-      http::Access::token);
+  route_inserts(
+      server, http::Access::token,
+      [self = shared_from_this()](const Request& request, std::optional<std::string_view> id,
+                                  http::Reply reply) { self->insert(request, id, std::move(reply)); });
 }
 
 void TopicIntake::open(kafka::Cluster& cluster, EventContext context) {
@@ -359,10 +351,7 @@ void TopicIntake::reply(const Done& done) {
       waiting->reply(*std::move(waiting->failed));
       continue;
     }
-    Response response{.content_type = "application/x-ndjson"};
-    for (const std::string& line : waiting->lines) response.body.append(line).append("\n");
-    response.headers.emplace_back("Doppel-Rejected", std::to_string(waiting->rejected));
-    waiting->reply(std::move(response));
+    waiting->reply(answer_of(waiting->lines, waiting->rejected));
   }
 }
 

@@ -6,9 +6,9 @@
 #include <chrono>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/number.h"
 #include "base/status.h"
 #include "kafka/log_reader.h"
 #include "kafka/visibility.h"

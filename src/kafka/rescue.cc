@@ -4,8 +4,8 @@
 #include <optional>
 #include <span>
 
+#include "base/ascii.h"
 #include "base/faults.h"
-#include "base/number.h"
 #include "base/status.h"
 #include "kafka/log_reader.h"
 #include "state/index_log.h"

@@ -14,7 +14,7 @@
 namespace doppel {
 
 // Ends the wait of a pipeline for its next batch, so that it looks at what others want of it. The source does
-// not notice, and goes on. It outlives the pipeline.
+// not notice, and continues. It outlives the pipeline.
 class Waker {
  public:
   // Any thread. A ring while the pipeline is busy ends its next wait.

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-#include "base/number.h"
+#include "base/ascii.h"
 #include "base/status.h"
 #include "state/file.h"
 #include "state/journal.h"

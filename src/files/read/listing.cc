@@ -68,13 +68,8 @@ class Walk {
     size_t first = out_.files.size();
     indexes_.clear();
     directory(path, info);
-    add_indexes(first);
-    RETURN_IF_ERROR(lost_);
-    std::sort(out_.files.begin() + static_cast<ptrdiff_t>(first), out_.files.end(),
-              [](const InputFile& a, const InputFile& b) {
-                return std::tie(a.path, a.member) < std::tie(b.path, b.member);
-              });
-    return absl::OkStatus();
+    end_folder(first);
+    return lost_;
   }
 
  private:
@@ -91,14 +86,14 @@ class Walk {
   }
 
   // Whether the file is one of our outputs.
-  bool is_written(const std::string& path, const struct stat& info) {
+  bool is_written(const InputFile& file) {
     for (const Written& w : written_) {
-      if (w.place.device != info.st_dev || w.place.inode != info.st_ino) continue;
-      if (!w.ours && info.st_size > 0 && lost_.ok()) {
+      if (w.place.device != file.device || w.place.inode != file.inode) continue;
+      if (!w.ours && file.size > 0 && lost_.ok()) {
         lost_ =
             invalid(fmt::format("{} ({}) would overwrite {}, an existing file in a directory that is read: "
                                 "name another, or move the file away",
-                                w.output.path, w.output.what, path));
+                                w.output.path, w.output.what, file.path));
       }
       return true;
     }
@@ -126,12 +121,12 @@ class Walk {
       if (::stat(child.c_str(), &child_info) != 0) {
         problem(child, system_cause());
       } else if (S_ISREG(child_info.st_mode)) {
+        InputFile file = describe_file(child, child_info, layout_);
         if (layout_ == Layout::automatic && is_index_name(entry->d_name)) {
-          indexes_.emplace_back(child, child_info);
-          continue;
+          indexes_.push_back(std::move(file));
+        } else if (!is_written(file) && !(is_wacz_name(child) && add_wacz(child, child_info))) {
+          out_.files.push_back(std::move(file));
         }
-        if (is_written(child, child_info) || (is_wacz_name(child) && add_wacz(child, child_info))) continue;
-        add_file(child, child_info, false);
       } else if (S_ISDIR(child_info.st_mode)) {
         if (std::find(above_.begin(), above_.end(), std::pair(child_info.st_dev, child_info.st_ino)) !=
             above_.end()) {
@@ -157,7 +152,7 @@ class Walk {
     RETURN_IF_ERROR(found.status());
     const size_t first = out_.files.size();
     const bool one = found->size() == 1 && found->front()->url == url;
-    std::vector<InputFile> indexes;
+    indexes_.clear();
     for (const std::shared_ptr<const RemoteFile>& each : *found) {
       const std::string_view name = std::string_view(each->name).substr(each->name.rfind('/') + 1);
       if (!one && (name.starts_with('.') || is_beside_tables(name))) continue;
@@ -169,29 +164,25 @@ class Walk {
       InputFile file = describe_file(each->name, info, layout_);
       file.remote = each;
       const bool index = !one && layout_ == Layout::automatic && is_index_name(name);
-      (index ? indexes : out_.files).push_back(std::move(file));
+      (index ? indexes_ : out_.files).push_back(std::move(file));
     }
-    const bool crawl = std::any_of(out_.files.begin() + static_cast<ptrdiff_t>(first), out_.files.end(),
-                                   [](const InputFile& file) { return file.archive(); });
-    if (crawl) {
-      out_.indexes += indexes.size();
-    } else {
-      std::move(indexes.begin(), indexes.end(), std::back_inserter(out_.files));
-    }
+    end_folder(first);
     return absl::OkStatus();
   }
 
   // Next to WARC files, indexes and logs belong to the crawl and are not documents; elsewhere they are
-  // ordinary files.
-  void add_indexes(size_t first) {
-    const bool crawl = std::any_of(out_.files.begin() + static_cast<ptrdiff_t>(first), out_.files.end(),
-                                   [](const InputFile& file) { return file.archive(); });
-    if (crawl) {
+  // ordinary files. The files of a folder, from the one at `first` on, are read in the order of their paths.
+  void end_folder(size_t first) {
+    const auto begin = [&] { return out_.files.begin() + static_cast<ptrdiff_t>(first); };
+    if (std::any_of(begin(), out_.files.end(), [](const InputFile& file) { return file.archive(); })) {
       out_.indexes += indexes_.size();
-      return;
+    } else {
+      std::copy_if(indexes_.begin(), indexes_.end(), std::back_inserter(out_.files),
+                   [this](const InputFile& file) { return !is_written(file); });
     }
-    for (const auto& [path, info] : indexes_)
-      if (!is_written(path, info)) add_file(path, info, false);
+    std::sort(begin(), out_.files.end(), [](const InputFile& a, const InputFile& b) {
+      return std::tie(a.path, a.member) < std::tie(b.path, b.member);
+    });
   }
 
   // Returns false if the file is not a WACZ file.
@@ -223,8 +214,8 @@ class Walk {
   Listing& out_;
   std::vector<std::pair<dev_t, ino_t>> above_, left_out_;
   std::vector<Written> written_;
-  std::vector<std::pair<std::string, struct stat>> indexes_;  // of the current directory
-  absl::Status lost_;                                         // set if a file would be overwritten
+  std::vector<InputFile> indexes_;  // of the current folder
+  absl::Status lost_;               // set if a file would be overwritten
 };
 
 bool is_link(const InputFile& file) {

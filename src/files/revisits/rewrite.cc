@@ -17,7 +17,6 @@
 #include "base/status.h"
 #include "files/byte_stream.h"
 #include "files/output_file.h"
-#include "files/revisits/wacz_file.h"
 #include "files/revisits/warc_set.h"
 #include "files/warc/captures.h"
 #include "files/warc/record_at.h"

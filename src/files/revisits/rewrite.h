@@ -66,7 +66,7 @@ class Rewriter {
   // do: a capture in these files, or in those that were not written again, with the key of the URI, the
   // second and the digest that the record names. One that is not found is a problem.
   absl::Status verify();
-  // After write() and verify(): writes a WACZ file for each one that was read (wacz_file.h), and removes its
+  // After write() and verify(): writes a WACZ file for each one that was read (write_wacz()), and removes its
   // parts. One that would lose a file is a problem, and its parts stay.
   absl::Status pack();
   // Counts a copy with another payload.
@@ -79,5 +79,11 @@ class Rewriter {
   explicit Rewriter(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
+
+// Writes a WACZ file again (https://specs.webrecorder.net/wacz): with other WARC files, and with the pages,
+// the metadata and everything else that it had. The index and the digests are computed again. `to` is made
+// from the WACZ file `original` and the files in `folder`/archive. FailedPrecondition: a WARC file of the
+// original is not there, so that it would be lost.
+absl::Status write_wacz(const std::string& original, const std::string& folder, const std::string& to);
 
 }  // namespace doppel

@@ -1,4 +1,4 @@
-#include "files/revisits/wacz_file.h"
+#include "files/revisits/rewrite.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -176,11 +176,8 @@ absl::Status write_index(const std::vector<std::string>& paths, const std::strin
   for (const std::string& path : paths) sizes[path] = fs::file_size(path, none);
   CdxjOutput index(std::move(sizes));
   ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, open_files_source({.paths = paths}, ""));
-  for (Batch batch;;) {
-    ASSIGN_OR_RETURN(const bool more, source->next(batch));
-    if (!more) return index.write(to);
-    index.add(batch);
-  }
+  RETURN_IF_ERROR(index.add_all(*source));
+  return index.write(to);
 }
 
 // The description of the package, with what the original's maker said about it.

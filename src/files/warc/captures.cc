@@ -164,6 +164,14 @@ void CdxjOutput::add(const Batch& batch) {
   }
 }
 
+absl::Status CdxjOutput::add_all(Source& source, const std::function<bool()>& stop) {
+  for (Batch batch;;) {
+    ASSIGN_OR_RETURN(const bool more, source.next(batch));
+    if (!more || stop()) return absl::OkStatus();
+    add(batch);
+  }
+}
+
 absl::Status CdxjOutput::write(const std::string& path) {
   end_last(sizes_[source_]);
   std::sort(lines_.begin(), lines_.end());

@@ -5,6 +5,7 @@
 // was sent (PostQuery), if the request is the record before or behind it and the two name each other.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -39,6 +40,8 @@ class CdxjOutput {
   // Adds batches in the order of the stream. A record that does not begin a member of a compressed file
   // gets no line.
   void add(const Batch& batch);
+  // Adds everything that the source has left, until it ends or `stop` returns true.
+  absl::Status add_all(Source& source, const std::function<bool()>& stop = [] { return false; });
   // Writes the lines sorted by bytes, under a temporary name that is then renamed.
   absl::Status write(const std::string& path);
   uint64_t lines() const { return lines_.size(); }

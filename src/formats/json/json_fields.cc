@@ -7,9 +7,9 @@
 #include <charconv>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/json_text.h"
 #include "base/memory_limit.h"
-#include "base/number.h"
 #include "base/reason.h"
 #include "base/status.h"
 #include "formats/json/json_value.h"

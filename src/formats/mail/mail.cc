@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 
+#include "base/ascii.h"
 #include "formats/body.h"
 #include "formats/bytes/base64.h"
 #include "formats/bytes/http.h"
@@ -19,12 +20,6 @@ bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; 
 
 bool all_digits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-  return text;
 }
 
 // Takes the first line of `text`, without its end.
@@ -48,12 +43,6 @@ bool is_month(std::string_view word) {
   return at != std::string_view::npos && at % 3 == 0;
 }
 
-int hex(char c) {
-  if (is_digit(c)) return c - '0';
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 // Decodes quoted-printable; `underscores`: as in headers, where _ is a space. What is no code stays.
 void decode_quoted(std::string_view text, bool underscores, std::string& out) {
   for (size_t i = 0; i < text.size(); ++i) {
@@ -61,11 +50,11 @@ void decode_quoted(std::string_view text, bool underscores, std::string& out) {
       out += ' ';
     } else if (text[i] != '=') {
       out += text[i];
-    } else if (i + 2 < text.size() && hex(text[i + 1]) >= 0 && hex(text[i + 2]) >= 0) {
-      out += static_cast<char>(hex(text[i + 1]) * 16 + hex(text[i + 2]));
+    } else if (i + 2 < text.size() && hex_value(text[i + 1]) >= 0 && hex_value(text[i + 2]) >= 0) {
+      out += static_cast<char>(hex_value(text[i + 1]) * 16 + hex_value(text[i + 2]));
       i += 2;
     } else {
-      // A line that ends with "=" goes on in the next one.
+      // A line that ends with "=" continues in the next one.
       size_t end = i + 1;
       while (end < text.size() && (text[end] == ' ' || text[end] == '\t' || text[end] == '\r')) ++end;
       if (end < text.size() && text[end] != '\n') {

@@ -2,10 +2,12 @@
 // Mail messages as an mbox file holds them (RFC 4155, RFC 5322, MIME): where one begins, and the part that
 // people read.
 
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "formats/bytes/charset.h"
+#include "formats/decoder.h"
 
 namespace doppel {
 
@@ -43,5 +45,9 @@ bool decode_transfer(std::string_view encoding, std::string_view& body, std::str
 
 // The text of a header: unfolds it, and decodes "=?charset?q?...?=" (RFC 2047).
 std::string header_text(std::string_view value, CharsetDecoder& charsets);
+
+// Decodes messages of mbox files. The text is the subject, an empty line, and the part that people read:
+// text/plain, or else the main text of text/html. `options` must have passed check_format().
+std::unique_ptr<Decoder> make_mail_decoder(const FormatOptions& options);
 
 }  // namespace doppel

@@ -1,4 +1,4 @@
-#include "formats/mail/mail_decoder.h"
+#include "formats/mail/mail.h"
 
 #include <algorithm>
 #include <optional>
@@ -7,7 +7,6 @@
 #include "base/reason.h"
 #include "base/status.h"
 #include "formats/body.h"
-#include "formats/mail/mail.h"
 
 namespace doppel {
 namespace {

@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "base/number.h"
+#include "base/ascii.h"
 #include "base/reason.h"
 #include "base/status.h"
 #include "formats/body.h"

@@ -9,8 +9,8 @@
 #include <set>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/faults.h"
-#include "base/number.h"
 #include "base/status.h"
 #include "formats/decoder.h"
 #include "kafka/same_topic.h"
@@ -164,12 +164,6 @@ bool parse_number(std::string_view text, T& out) {
   return whole_number(text, out) && out >= 0;
 }
 
-std::string_view trimmed(std::string_view line) {
-  const size_t begin = line.find_first_not_of(" \t\r");
-  if (begin == std::string_view::npos) return {};
-  return line.substr(begin, line.find_last_not_of(" \t\r") - begin + 1);
-}
-
 }  // namespace
 
 absl::StatusOr<ChosenOffset> parse_chosen_offset(std::string_view text) {
@@ -214,7 +208,7 @@ absl::StatusOr<std::vector<ChosenOffset>> read_chosen_offsets(const std::string&
   std::set<kafka::Place> seen;
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
-    const std::string_view text = trimmed(line);
+    const std::string_view text = trimmed(line, " \t\r");
     if (text.empty() || text.starts_with('#')) continue;
     absl::StatusOr<ChosenOffset> chosen = parse_chosen_offset(text);
     if (!chosen.ok())
