@@ -108,6 +108,17 @@ class S3:
         with self.fs.open(path, "wb") as file:
             pq.write_table(table, file, **how)
 
+    @contextlib.contextmanager
+    def empty(self):
+        """The bucket without objects, and a server without faults before and after."""
+        self.faults.share, self.faults.slow = 0.0, False
+        self.faults.requests.clear()
+        self.fs.invalidate_cache()
+        for path in self.fs.find("bucket"):
+            self.fs.rm_file(path)
+        yield self
+        self.faults.share, self.faults.slow = 0.0, False
+
     def files(self, folder):
         """What is there, without the empty objects that pyarrow makes for folders."""
         self.fs.invalidate_cache()
@@ -132,3 +143,9 @@ def serving():
         faults.shutdown()
         faults.server_close()
         server.stop()
+
+
+@pytest.fixture(scope="module")
+def bucket():
+    with serving() as s3:
+        yield s3

@@ -17,14 +17,9 @@ import pyarrow.parquet as pq
 import pytest
 import s3 as server
 from corpus import documents, seed_of_this_run
+from s3 import bucket  # a fixture
 
 from doppel_dedup import Index, _job, _remote, clean, decontaminate, scan_parquet
-
-
-@pytest.fixture(scope="module")
-def bucket():
-    with server.serving() as s3:
-        yield s3
 
 
 @pytest.fixture
@@ -35,13 +30,8 @@ def s3(bucket, tmp_path, monkeypatch):
     monkeypatch.setenv("DOPPEL_HASH_KEY", "00112233445566778899aabbccddeeff")
     monkeypatch.setattr(_remote, "_WAIT", 0.001)
     monkeypatch.chdir(tmp_path)
-    bucket.faults.share, bucket.faults.slow = 0.0, False
-    bucket.faults.requests.clear()
-    bucket.fs.invalidate_cache()
-    for path in bucket.fs.find("bucket"):
-        bucket.fs.rm_file(path)
-    yield bucket
-    bucket.faults.share, bucket.faults.slow = 0.0, False
+    with bucket.empty() as s3:
+        yield s3
     assert {name for name in os.listdir(tmp_path) if not name.endswith(".doppel")} <= {"state", "in", "out", "index", "whole", "kept", "here"}
 
 

@@ -15,15 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 import s3 as server
 from corpus import documents, seed_of_this_run
+from s3 import bucket  # a fixture
 
 pytestmark = pytest.mark.skipif(shutil.which("doppel") is None, reason="the program is not built")
 SECRET = server.SECRET
-
-
-@pytest.fixture(scope="module")
-def bucket():
-    with server.serving() as s3:
-        yield s3
 
 
 @pytest.fixture
@@ -34,13 +29,8 @@ def s3(bucket, tmp_path, monkeypatch):
                         "DOPPEL_HASH_KEY": "00112233445566778899aabbccddeeff"}.items():  # fmt: skip
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
-    bucket.faults.share, bucket.faults.slow = 0.0, False
-    bucket.faults.requests.clear()
-    bucket.fs.invalidate_cache()
-    for path in bucket.fs.find("bucket"):
-        bucket.fs.rm_file(path)
-    yield bucket
-    bucket.faults.share, bucket.faults.slow = 0.0, False
+    with bucket.empty() as s3:
+        yield s3
 
 
 def warc(texts):

@@ -14,6 +14,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using testing::numbered_words;
 using testing::Ran;
 using testing::read_file;
 using testing::run_doppel;
@@ -22,16 +23,10 @@ using testing::write_file;
 namespace fs = testing::fs;
 using namespace std::string_literals;
 
-std::string words(int from, int to) {
-  std::string out;
-  for (int i = from; i < to; ++i) out += (i == from ? "word" : " word") + std::to_string(i);
-  return out;
-}
-
 TEST(KeepFiles, SaysWhatItLeavesOutAndKeepAllCopiesIt) {
   TempDir dir;
-  write_file(dir / "in/a.txt", words(0, 100));
-  write_file(dir / "in/b.txt", words(0, 100));
+  write_file(dir / "in/a.txt", numbered_words(0, 100));
+  write_file(dir / "in/b.txt", numbered_words(0, 100));
   write_file(dir / "in/paper.pdf", "%PDF-1.7\n%\xe2\xe3\xcf\xd3\n");
   write_file(dir / "in/deep/picture.png", "\x89PNG\r\n\x1a\n\0\0\0\rIHDR"s);
   write_file(dir / "in/.hidden", "one two three");
@@ -61,7 +56,7 @@ TEST(KeepFiles, SaysWhatItLeavesOutAndKeepAllCopiesIt) {
   EXPECT_FALSE(fs::exists(kept + "z.txt")) << "the same file";
 
   // Nothing is said where nothing is left out; what doppel writes itself does not count.
-  write_file(dir / "two/a.txt", words(0, 100));
+  write_file(dir / "two/a.txt", numbered_words(0, 100));
   const Ran none = run_doppel("scan -q -o " + (dir / "two/events.jsonl") + " --keep-files " +
                               (dir / "two/kept") + " " + (dir / "two"));
   EXPECT_EQ(none.err, "");
@@ -72,11 +67,11 @@ TEST(KeepFiles, SaysWhatItLeavesOutAndKeepAllCopiesIt) {
 
 TEST(KeepFiles, AllInputsThatCannotBeReadAreInRejects) {
   TempDir dir;
-  write_file(dir / "in/a.txt", words(0, 100));
+  write_file(dir / "in/a.txt", numbered_words(0, 100));
   for (int i = 0; i < 30; ++i)
     write_file(dir / ("in/p" + std::to_string(i) + ".pdf"), "%PDF-1.7\n%\xe2\xe3\xcf\xd3\n");
   write_file(dir / "in/cut.jsonl.gz",
-             gz("{\"id\":\"x\",\"text\":\"" + words(0, 500) + "\"}\n").substr(0, 60));
+             gz("{\"id\":\"x\",\"text\":\"" + numbered_words(0, 500) + "\"}\n").substr(0, 60));
   std::string noise;  // in no charset
   for (int i = 0; i < 300; ++i) noise += static_cast<char>(0x80 + (i * 37) % 0x80);
   write_file(dir / "in/bad\n\"name.txt", noise);
@@ -99,10 +94,10 @@ TEST(KeepFiles, OldestAndNewestAreByTheTimesOfFiles) {
     write_file(dir / ("in/" + name), text);
     fs::last_write_time(dir / ("in/" + name), now - std::chrono::hours(hours));
   };
-  file("a.txt", words(0, 100), 10);
-  file("b.txt", words(0, 100), 30);
-  file("c.txt", words(0, 100), 1);
-  file("d.txt", words(500, 600), 5);
+  file("a.txt", numbered_words(0, 100), 10);
+  file("b.txt", numbered_words(0, 100), 30);
+  file("c.txt", numbered_words(0, 100), 1);
+  file("d.txt", numbered_words(500, 600), 5);
   // Read in pieces.
   std::string large;
   for (int i = 0; large.size() < (17u << 20); ++i) large += "w" + std::to_string(i) + " ";
@@ -143,7 +138,7 @@ TEST(KeepFiles, DocumentsOfOfficeAreRefusedByTheirNameAndTheCommandThatConvertsT
   for (const auto& [bytes, what, command] : cases) {
     TempDir dir;
     write_file(dir / "in/a", bytes);
-    write_file(dir / "in/b.txt", words(0, 100));
+    write_file(dir / "in/b.txt", numbered_words(0, 100));
     const Ran ran = run_doppel("scan " + (dir / "in"));
     EXPECT_EQ(ran.code, 1);
     EXPECT_THAT(ran.err, AllOf(HasSubstr(what), HasSubstr(command))) << what;

@@ -46,6 +46,13 @@ inline void write_file(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
+// A text of numbered words: "word3 word4" for 3 and 5.
+inline std::string numbered_words(int from, int to) {
+  std::string out;
+  for (int i = from; i < to; ++i) out += (i == from ? "word" : " word") + std::to_string(i);
+  return out;
+}
+
 struct Ran {
   int code = -1;
   std::string out, err;

@@ -15,17 +15,12 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using testing::numbered_words;
 using testing::Ran;
 using testing::read_file;
 using testing::run_doppel;
 using testing::TempDir;
 using testing::write_file;
-
-std::string words(int from, int to) {
-  std::string out;
-  for (int i = from; i < to; ++i) out += (i == from ? "word" : " word") + std::to_string(i);
-  return out;
-}
 
 std::string line(const std::string& id, const std::string& text, const std::string& url = "") {
   return R"({"id":")" + id + R"(","url":")" + url + R"(","text":")" + text + "\"}\n";
@@ -39,10 +34,10 @@ size_t count_of(const std::string& text, const std::string& part) {
 
 TEST(ScanPage, ShowsWhatCameHowOftenAndCopiesBesideTheirOriginal) {
   TempDir dir;
-  write_file(dir / "in/a/first.txt", words(0, 100));
-  write_file(dir / "in/b/second.txt", words(0, 100));
-  write_file(dir / "in/b/third.txt", words(0, 50) + " changed " + words(51, 100));
-  write_file(dir / "in/c/other.txt", words(500, 600));
+  write_file(dir / "in/a/first.txt", numbered_words(0, 100));
+  write_file(dir / "in/b/second.txt", numbered_words(0, 100));
+  write_file(dir / "in/b/third.txt", numbered_words(0, 50) + " changed " + numbered_words(51, 100));
+  write_file(dir / "in/c/other.txt", numbered_words(500, 600));
   const Ran ran = run_doppel("scan --html " + (dir / "report.html") + " " + (dir / "in"));
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(count_of(ran.out, "duplicate-of"), 2u) << "events as ever: " << ran.out;
@@ -65,9 +60,9 @@ TEST(ScanPage, ShowsWhatCameHowOftenAndCopiesBesideTheirOriginal) {
 
 TEST(ScanPage, CountsHostsAndOriginalsOfEarlierRuns) {
   TempDir dir;
-  write_file(dir / "1.jsonl", line("a", words(0, 60), "https://one.example/a"));
-  write_file(dir / "2.jsonl", line("b", words(0, 60), "https://two.example:8080/b") +
-                                  line("https://three.example/c", words(0, 60)));
+  write_file(dir / "1.jsonl", line("a", numbered_words(0, 60), "https://one.example/a"));
+  write_file(dir / "2.jsonl", line("b", numbered_words(0, 60), "https://two.example:8080/b") +
+                                  line("https://three.example/c", numbered_words(0, 60)));
   const std::string state = " --state " + (dir / "index") + " -o " + (dir / "events") + " ";
   ASSERT_EQ(run_doppel("scan" + state + (dir / "1.jsonl")).code, 0);
   const Ran ran = run_doppel("scan --html -" + state + (dir / "1.jsonl") + " " + (dir / "2.jsonl"));
@@ -82,9 +77,10 @@ TEST(ScanPage, CountsHostsAndOriginalsOfEarlierRuns) {
 TEST(ScanPage, WhatDocumentsSayIsEscaped) {
   TempDir dir;
   const std::string bad = "<script>alert(1)</script><img src=x onerror=alert(1)>&'";
-  write_file(dir / "in.jsonl", line("1" + bad, bad + words(0, 100), "https://a" + bad + ".example/") +
-                                   line("2" + bad, words(0, 100) + bad, "https://a" + bad + ".example/") +
-                                   line("3" + bad, words(2, 90) + " " + bad));
+  write_file(dir / "in.jsonl",
+             line("1" + bad, bad + numbered_words(0, 100), "https://a" + bad + ".example/") +
+                 line("2" + bad, numbered_words(0, 100) + bad, "https://a" + bad + ".example/") +
+                 line("3" + bad, numbered_words(2, 90) + " " + bad));
   const Ran ran = run_doppel("scan --html - --relations contained,shares " + (dir / "in.jsonl"));
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("1&lt;script&gt;alert(1)"));
@@ -94,7 +90,8 @@ TEST(ScanPage, WhatDocumentsSayIsEscaped) {
 
 TEST(ScanPage, ShowsPassagesOfRelatedDocuments) {
   TempDir dir;
-  write_file(dir / "in.jsonl", line("whole", words(0, 400)) + line("part", words(100, 300)));
+  write_file(dir / "in.jsonl",
+             line("whole", numbered_words(0, 400)) + line("part", numbered_words(100, 300)));
   const Ran ran = run_doppel("scan --html - --relations contained " + (dir / "in.jsonl"));
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("<h2>Related documents</h2>"));
@@ -105,7 +102,7 @@ TEST(ScanPage, ShowsPassagesOfRelatedDocuments) {
 
 TEST(ScanPage, APipeHasNoTextsAndThePageSaysWhy) {
   TempDir dir;
-  write_file(dir / "in.jsonl", line("a", words(0, 60)) + line("b", words(1, 60)));
+  write_file(dir / "in.jsonl", line("a", numbered_words(0, 60)) + line("b", numbered_words(1, 60)));
   const Ran ran = run_doppel("scan --html - -", "cat " + (dir / "in.jsonl") + " |");
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out,
@@ -114,7 +111,7 @@ TEST(ScanPage, APipeHasNoTextsAndThePageSaysWhy) {
 
 TEST(ScanPage, IsWrittenAgainInTheFolderThatIsReadButReplacesNothingElse) {
   TempDir dir;
-  write_file(dir / "in/a.txt", words(0, 60));
+  write_file(dir / "in/a.txt", numbered_words(0, 60));
   const std::string command =
       "scan -o " + (dir / "events") + " --html " + (dir / "in/report.html") + " " + (dir / "in");
   for (int run = 0; run < 2; ++run) {
@@ -122,7 +119,7 @@ TEST(ScanPage, IsWrittenAgainInTheFolderThatIsReadButReplacesNothingElse) {
     EXPECT_EQ(ran.code, 0) << ran.err;
     EXPECT_THAT(read_file(dir / "in/report.html"), HasSubstr("Copies among 1 document<"));
   }
-  write_file(dir / "in/report.html", "<!DOCTYPE html><p>" + words(0, 60));
+  write_file(dir / "in/report.html", "<!DOCTYPE html><p>" + numbered_words(0, 60));
   const Ran other = run_doppel(command);
   EXPECT_EQ(other.code, 2);
   EXPECT_THAT(other.err, HasSubstr("--html"));
@@ -141,8 +138,8 @@ TEST(ScanPage, StaysSmallWithAHundredThousandDocuments) {
     const std::string host = "https://h" + std::to_string(i % 200 == 0 ? 0 : i) + ".example/";
     const bool long_one = i % 200 == 0 || i % 45'000 < 300;
     lines += line("id" + std::to_string(i),
-                  (long_one ? words(group * 100, group * 100 + 200) + tags + std::to_string(i)
-                            : words(group * 100, group * 100 + 12)),
+                  (long_one ? numbered_words(group * 100, group * 100 + 200) + tags + std::to_string(i)
+                            : numbered_words(group * 100, group * 100 + 12)),
                   host);
   }
   write_file(dir / "in.jsonl", lines);

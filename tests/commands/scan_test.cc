@@ -15,17 +15,12 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using testing::numbered_words;
 using testing::Ran;
 using testing::read_file;
 using testing::run_doppel;
 using testing::TempDir;
 using testing::write_file;
-
-std::string words(int from, int to) {
-  std::string out;
-  for (int i = from; i < to; ++i) out += (i == from ? "word" : " word") + std::to_string(i);
-  return out;
-}
 
 std::string line(const std::string& id, const std::string& text) {
   return "{\"id\":\"" + id + "\",\"text\":\"" + text + "\"}\n";
@@ -37,8 +32,8 @@ std::string corpus(uint64_t seed, int documents) {
   std::string out;
   for (int i = 0; i < documents; ++i) {
     int from = static_cast<int>(random() % 30) * 100;
-    std::string text = words(from, from + 60 + static_cast<int>(random() % 12));
-    if (random() % 3 == 0) text += " " + words(9000 + static_cast<int>(random() % 50), 9060);
+    std::string text = numbered_words(from, from + 60 + static_cast<int>(random() % 12));
+    if (random() % 3 == 0) text += " " + numbered_words(9000 + static_cast<int>(random() % 50), 9060);
     if (random() % 20 == 0) text = "";
     out += line("d" + std::to_string(i), text);
   }
@@ -51,8 +46,9 @@ size_t lines_of(const std::string& text) {
 
 TEST(Scan, EventsVerdictsAndClusters) {
   TempDir dir;
-  write_file(dir / "in.jsonl", line("a", words(0, 100)) + line("b", words(0, 100)) +
-                                   line("c", words(2, 100)) + line("d", words(500, 600)) + line("e", ""));
+  write_file(dir / "in.jsonl", line("a", numbered_words(0, 100)) + line("b", numbered_words(0, 100)) +
+                                   line("c", numbered_words(2, 100)) + line("d", numbered_words(500, 600)) +
+                                   line("e", ""));
   Ran events = run_doppel("scan -q " + (dir / "in.jsonl"));
   EXPECT_EQ(events.code, 0) << events.err;
   EXPECT_EQ(lines_of(events.out), 2u);
@@ -77,14 +73,15 @@ TEST(Scan, EventsVerdictsAndClusters) {
 
 TEST(Scan, KeepIsUnchangedBytesAndRejectsToo) {
   TempDir dir;
-  const std::string odd = "{ \"text\" : \"" + words(500, 600) + "\",\t\"id\":1 }\n";
+  const std::string odd = "{ \"text\" : \"" + numbered_words(500, 600) + "\",\t\"id\":1 }\n";
   const std::string broken = "{\"id\":\"x\",\"text\":\"cut o\n";
   const std::string missing = "{\"id\":\"y\"}\n";
-  write_file(dir / "in.jsonl", line("a", words(0, 100)) + odd + broken + line("b", words(0, 100)) + missing);
+  write_file(dir / "in.jsonl",
+             line("a", numbered_words(0, 100)) + odd + broken + line("b", numbered_words(0, 100)) + missing);
   Ran ran = run_doppel("scan -o " + (dir / "out") + " --keep " + (dir / "keep") + " --rejects " +
                        (dir / "rejects") + " " + (dir / "in.jsonl"));
   EXPECT_EQ(ran.code, 1);
-  EXPECT_EQ(read_file(dir / "keep"), line("a", words(0, 100)) + odd);
+  EXPECT_EQ(read_file(dir / "keep"), line("a", numbered_words(0, 100)) + odd);
   EXPECT_EQ(read_file(dir / "rejects"), broken + missing);
   EXPECT_THAT(ran.err, HasSubstr("in.jsonl:3 (byte "));
   EXPECT_THAT(ran.err, HasSubstr("in.jsonl:5 (byte "));
@@ -95,24 +92,24 @@ TEST(Scan, KeepIsUnchangedBytesAndRejectsToo) {
 
 TEST(Scan, FilesAndDirectories) {
   TempDir dir;
-  write_file(dir / "in/a.txt", words(0, 100));
-  write_file(dir / "in/deep/b.txt", words(0, 99));
-  write_file(dir / "in/c.txt", words(300, 400));
+  write_file(dir / "in/a.txt", numbered_words(0, 100));
+  write_file(dir / "in/deep/b.txt", numbered_words(0, 99));
+  write_file(dir / "in/c.txt", numbered_words(300, 400));
   Ran ran = run_doppel("scan -q --all --keep-files " + (dir / "kept") + " " + (dir / "in"));
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(lines_of(ran.out), 3u);
   EXPECT_THAT(ran.out,
               HasSubstr("deep/b.txt\",\"verdict\":\"duplicate\",\"duplicate_of\":\"" + (dir / "in/a.txt")));
   std::string kept = (dir / "kept") + (dir / "in/");
-  EXPECT_EQ(read_file(kept + "a.txt"), words(0, 100));
-  EXPECT_EQ(read_file(kept + "c.txt"), words(300, 400));
+  EXPECT_EQ(read_file(kept + "a.txt"), numbered_words(0, 100));
+  EXPECT_EQ(read_file(kept + "c.txt"), numbered_words(300, 400));
   EXPECT_EQ(read_file(kept + "deep/b.txt"), "");
 }
 
 TEST(Scan, StdinAndFields) {
   TempDir dir;
-  write_file(dir / "in", "{\"meta\":{\"key\":7},\"story\":\"" + words(0, 30) +
-                             "\"}\n{\"meta\":{\"key\":8},\"story\":\"" + words(0, 30) + "\"}\n");
+  write_file(dir / "in", "{\"meta\":{\"key\":7},\"story\":\"" + numbered_words(0, 30) +
+                             "\"}\n{\"meta\":{\"key\":8},\"story\":\"" + numbered_words(0, 30) + "\"}\n");
   Ran ran = run_doppel("scan -q --id-field /meta/key --text-field story - <" + (dir / "in"));
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("\"original\":{\"id\":\"7\""));
@@ -165,7 +162,7 @@ TEST(Scan, GoesOnWhereItStopped) {
 
 TEST(Scan, ErrorsSayWhatIsWrong) {
   TempDir dir;
-  write_file(dir / "in.jsonl", line("a", words(0, 10)));
+  write_file(dir / "in.jsonl", line("a", numbered_words(0, 10)));
   Ran missing = run_doppel("scan " + (dir / "nowhere.jsonl"));
   EXPECT_EQ(missing.code, 2);
   EXPECT_THAT(missing.err, HasSubstr("nowhere.jsonl"));

@@ -19,16 +19,11 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using testing::Ran;
 namespace fs = testing::fs;
+using testing::numbered_words;
 using testing::read_file;
 using testing::run_doppel;
 using testing::TempDir;
 using testing::write_file;
-
-std::string words(int from, int to) {
-  std::string out;
-  for (int i = from; i < to; ++i) out += (i == from ? "word" : " word") + std::to_string(i);
-  return out;
-}
 
 // Templates with different ends: copies of every degree.
 std::vector<std::string> texts(uint64_t seed, int documents) {
@@ -36,11 +31,12 @@ std::vector<std::string> texts(uint64_t seed, int documents) {
   std::vector<std::string> out;
   for (int i = 0; i < documents; ++i) {
     const int from = static_cast<int>(random() % 30) * 100;
-    std::string text = words(from, from + 60 + static_cast<int>(random() % 12));
-    if (random() % 3 == 0) text += " " + words(9000 + static_cast<int>(random() % 50), 9060);
+    std::string text = numbered_words(from, from + 60 + static_cast<int>(random() % 12));
+    if (random() % 3 == 0) text += " " + numbered_words(9000 + static_cast<int>(random() % 50), 9060);
     if (random() % 20 == 0) text = "";
     if (random() % 30 == 0) text = "word1 word2";
-    if (random() % 40 == 0) text = words(from, from + 800 + static_cast<int>(random() % 10));  // a large set
+    if (random() % 40 == 0)
+      text = numbered_words(from, from + 800 + static_cast<int>(random() % 10));  // a large set
     out.push_back(text);
   }
   return out;

@@ -15,6 +15,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using testing::numbered_words;
 using testing::Ran;
 using testing::read_file;
 using testing::run_doppel;
@@ -49,20 +50,14 @@ Ran doppel_on_terminal(const std::string& arguments, unsigned short rows = 24) {
   return on_terminal("'" DOPPEL_BINARY "' " + arguments, rows);
 }
 
-std::string words(int from, int to) {
-  std::string out;
-  for (int i = from; i < to; ++i) out += (i == from ? "word" : " word") + std::to_string(i);
-  return out;
-}
-
 int64_t lines_of(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
 
 TEST(Terminal, ShowsOriginalsAndTheirCopies) {
   TempDir dir;
-  write_file(dir / "in/a.txt", words(0, 100));
-  write_file(dir / "in/b.txt", words(0, 100));
-  write_file(dir / "in/c.txt", words(2, 100));
-  write_file(dir / "in/d.txt", words(500, 600));
+  write_file(dir / "in/a.txt", numbered_words(0, 100));
+  write_file(dir / "in/b.txt", numbered_words(0, 100));
+  write_file(dir / "in/c.txt", numbered_words(2, 100));
+  write_file(dir / "in/d.txt", numbered_words(500, 600));
   const Ran shown = doppel_on_terminal("scan " + (dir / "in"));
   EXPECT_EQ(shown.code, 0) << shown.out;
   // 690 bytes of b.txt and 678 of c.txt.
@@ -88,7 +83,8 @@ TEST(Terminal, GroupsFillAtMostAScreen) {
   for (int group = 0; group < 40; ++group) {
     for (int copy = 0; copy <= group % 7; ++copy) {
       const std::string id = "g" + std::to_string(group) + "-" + std::to_string(copy);
-      lines += R"({"id":")" + id + R"(","text":")" + words(group * 1000, group * 1000 + 60) + "\"}\n";
+      lines +=
+          R"({"id":")" + id + R"(","text":")" + numbered_words(group * 1000, group * 1000 + 60) + "\"}\n";
     }
   }
   write_file(dir / "in.jsonl", lines);
@@ -107,8 +103,8 @@ TEST(Terminal, GroupsFillAtMostAScreen) {
 TEST(Terminal, ANameWithControlsIsHarmlessAndALongOneFits) {
   TempDir dir;
   const std::string folder = dir / ("in/" + std::string(100, 'x'));
-  write_file(folder + "/a\x1b[2J.txt", words(0, 100));
-  write_file(folder + "/b.txt", words(0, 100));
+  write_file(folder + "/a\x1b[2J.txt", numbered_words(0, 100));
+  write_file(folder + "/b.txt", numbered_words(0, 100));
   const Ran shown = doppel_on_terminal("scan -q " + (dir / "in"));
   EXPECT_THAT(shown.out,
               AllOf(HasSubstr("\n  exact  ..."), HasSubstr("xxx/b.txt\n"), Not(HasSubstr("\x1b[2J"))));
@@ -121,8 +117,8 @@ TEST(Terminal, ANameWithControlsIsHarmlessAndALongOneFits) {
 
 TEST(Terminal, OneDuplicateIsOne) {
   TempDir dir;
-  write_file(dir / "in/a.txt", words(0, 100));
-  write_file(dir / "in/b.txt", words(0, 100));
+  write_file(dir / "in/a.txt", numbered_words(0, 100));
+  write_file(dir / "in/b.txt", numbered_words(0, 100));
   EXPECT_THAT(run_doppel("scan " + (dir / "in")).err, HasSubstr("1 unique, 1 duplicate (1 exact, 0 near)"));
 }
 
@@ -134,9 +130,9 @@ TEST(Terminal, ScanAloneExplainsItself) {
 
 TEST(Terminal, APathIsScanned) {
   TempDir dir;
-  write_file(dir / "in/a.txt", words(0, 100));
-  write_file(dir / "in/b.txt", words(0, 100));
-  write_file(dir / "c.txt", words(0, 99));
+  write_file(dir / "in/a.txt", numbered_words(0, 100));
+  write_file(dir / "in/b.txt", numbered_words(0, 100));
+  write_file(dir / "c.txt", numbered_words(0, 99));
   EXPECT_EQ(run_doppel(dir / "in").out, run_doppel("scan " + (dir / "in")).out);
   const Ran all = run_doppel((dir / "in") + " " + (dir / "c.txt") + " --all -q");
   EXPECT_EQ(all.code, 0) << all.err;

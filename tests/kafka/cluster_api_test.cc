@@ -41,10 +41,8 @@ class ClusterApi : public ::testing::Test {
     Process out{std::make_unique<Daemon>(
         arguments,
         Daemon::Environment{{"DOPPEL_HASH_KEY", kHashKey}, {"DOPPEL_HTTP_LISTEN", "127.0.0.1:0"}})};
-    const std::optional<std::string> line = out.daemon->await_line("listening");
-    EXPECT_TRUE(line.has_value()) << out.daemon->said();
-    if (line) out.port = std::stoi(line->substr(line->rfind(':') + 1));
-    EXPECT_TRUE(out.daemon->await_line("ready")) << out.daemon->said();
+    out.port = out.daemon->await_http();
+    EXPECT_NE(out.port, 0) << out.daemon->said();
     return out;
   }
 

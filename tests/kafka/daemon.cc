@@ -138,6 +138,12 @@ std::optional<std::string> Daemon::await_line(const std::string& part, Seconds p
   return found;
 }
 
+int Daemon::await_http() {
+  const std::optional<std::string> line = await_line("listening");
+  if (!line || !await_line("ready")) return 0;
+  return std::stoi(line->substr(line->rfind(':') + 1));
+}
+
 std::string Daemon::said() {
   const std::lock_guard lock(mutex_);
   std::string out;

@@ -43,6 +43,9 @@ class Daemon {
   // Nullopt: the daemon ended, or `patience` is over.
   std::optional<std::string> await_line(const std::string& part, Seconds patience = Seconds(60));
 
+  // Waits until it is ready. Returns the port of its HTTP server; 0: it ended, or a minute is over.
+  int await_http();
+
   std::string said();  // the whole output so far, for messages of tests
 
   // The peak of resident memory so far; 0 once it has ended.

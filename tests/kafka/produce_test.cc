@@ -45,10 +45,8 @@ class Produce : public ::testing::Test {
 
   void start() {
     daemon_ = setup_.serve({{"DOPPEL_HTTP_LISTEN", "127.0.0.1:0"}});
-    const std::optional<std::string> line = daemon_->await_line("listening");
-    ASSERT_TRUE(line.has_value()) << daemon_->said();
-    port_ = std::stoi(line->substr(line->rfind(':') + 1));
-    ASSERT_TRUE(daemon_->await_line("ready")) << daemon_->said();
+    port_ = daemon_->await_http();
+    ASSERT_NE(port_, 0) << daemon_->said();
   }
   void stop() {
     daemon_->terminate();
