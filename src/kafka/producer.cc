@@ -119,6 +119,7 @@ absl::Status Producer::try_send(std::span<Outbox* const> outboxes) {
 }
 
 absl::Status Producer::drop_hanging(const std::vector<Place>& partitions,
+                                    const std::vector<LogProgress>& progress,
                                     const std::function<void()>& before) {
   RETURN_IF_ERROR(producer_->begin());
   absl::Status stored;
@@ -127,6 +128,8 @@ absl::Status Producer::drop_hanging(const std::vector<Place>& partitions,
     if (stored.ok()) stored = producer_->produce_key(p, "dropped");
   }
   if (stored.ok()) stored = again_until_deadline([&] { return producer_->flush(); });
+  if (stored.ok() && !progress.empty())
+    stored = again_until_deadline([&] { return producer_->send_offsets(committer_, progress); });
   // Even after an error these records may be stored. The next producer then aborts them, and with them the
   // hanging records.
   if (!absl::IsAborted(stored)) before();

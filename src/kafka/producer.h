@@ -53,10 +53,12 @@ class Producer {
   // any error call reopen(); cluster.h explains the codes.
   absl::Status send(std::span<Outbox* const> outboxes);
 
-  // Discards the hanging records in these partitions by aborting a transaction that writes there. Calls
-  // `before` before it discards anything, unless the broker reports that we are fenced.
+  // Discards the hanging records in these partitions by aborting a transaction that writes there. With
+  // `progress`, discards the hanging offsets of the group, too. Calls `before` before it discards anything,
+  // unless the broker reports that we are fenced.
   absl::Status drop_hanging(
-      const std::vector<Place>& partitions, const std::function<void()>& before = [] {});
+      const std::vector<Place>& partitions, const std::vector<LogProgress>& progress = {},
+      const std::function<void()>& before = [] {});
 
   // Whether a connection to the broker broke since the last forget_trouble().
   bool troubled();

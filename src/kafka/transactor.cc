@@ -406,7 +406,7 @@ absl::Status Transactor::settle() {
               {{"partitions", text_of(hanging)}, {"committed", found.messages().size()}});
     // If another process has fenced us meanwhile, its open transaction may be there. The hanging records
     // belong to nobody only while we are not fenced.
-    RETURN_IF_ERROR(producer_.drop_hanging(what.drop, [&] { must_send_found_ = true; }));
+    RETURN_IF_ERROR(producer_.drop_hanging(what.drop, {}, [&] { must_send_found_ = true; }));
     RETURN_IF_ERROR(visibility_.hanging(topics, kDropping).status());
   }
   for (Outbox::Message& m : found.messages()) m.seen = false;  // a failed attempt may have discarded it

@@ -64,6 +64,7 @@ class Signing {
                            // A transaction that a killed signer leaves open hides later records.
                            .transaction_timeout_ms = session,
                            .scheme = how_.engine.scheme.describe(),
+                           .num_perm = how_.engine.scheme.num_perm,
                            .pace = &pace_},
                           how_.stop));
     ASSIGN_OR_RETURN(member_, how_.cluster.join({.group = group_,
@@ -93,7 +94,7 @@ class Signing {
   absl::Status look(int wait_ms) {
     ASSIGN_OR_RETURN(ours_, member_->ours(wait_ms));
     topic_->commit_as(member_->credentials());
-    return absl::OkStatus();
+    return topic_->look_after();
   }
 
   // All partitions that the group reads, not only ours: kafka.start applies to topics that nobody has read

@@ -9,16 +9,38 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/reason.h"
 #include "base/status.h"
+#include "kafka/log_reader.h"
 #include "kafka/same_topic.h"
 #include "kafka/topics.h"
 #include "kafka/topics/named_topics.h"
+#include "records/metadata.h"
 
 namespace doppel {
 namespace {
 
 constexpr std::chrono::milliseconds kPause(500);
 constexpr int kAskGroupMs = 10'000;
+constexpr std::chrono::seconds kLookAgain(1);
+// Brokers look every ten seconds for transactions that took too long.
+constexpr std::chrono::seconds kEnding(15);
+// The transactional id of the signer, in the first record of each transaction.
+constexpr std::string_view kSignerHeader = "doppel.signer";
+
+// A signed record of no document: its commit makes earlier records of its transactional id visible.
+std::string nothing_behind(uint64_t fingerprint, const SignedOrigin& origin) {
+  SignedDocument document;
+  document.content = Content::skipped;
+  document.reason = message_of(Reason::repeated);
+  encode_metadata({}, document.metadata);
+  std::string out;
+  encode_signed_record(
+      fingerprint,
+      {.source = origin.source, .partition = origin.partition, .begin = origin.end, .end = origin.end},
+      document, {}, out);
+  return out;
+}
 
 // Checks that the topic has one partition and accepts the largest record; creates it if it is missing.
 // Returns its max.message.bytes.
@@ -71,6 +93,8 @@ SignedTopic::SignedTopic(kafka::Cluster& cluster, To to, int64_t most, std::func
       to_(std::move(to)),
       most_(most),
       stop_(std::move(stop)),
+      order_{to_.topic, 0},
+      visibility_(cluster),
       producer_(cluster,
                 {.transactions = {.id = to_.transactional_id,
                                   .transaction_timeout_ms = to_.transaction_timeout_ms,
@@ -92,22 +116,33 @@ absl::StatusOr<std::unique_ptr<SignedTopic>> SignedTopic::open(const Options& o,
   out->producer_.know_topic(out->to_.topic);
   if (out->to_.group.empty()) return out;
   out->commit_as({});
-  ASSIGN_OR_RETURN(out->reader_, cluster.consumer({.group = out->to_.group}));
+  ASSIGN_OR_RETURN(out->decided_, cluster.consumer({.group = out->to_.group}));
+  ASSIGN_OR_RETURN(out->committed_,
+                   cluster.consumer({.group = out->to_.group, .isolation = kafka::Isolation::uncommitted}));
   return out;
 }
 
 void SignedTopic::commit_as(std::string credentials) {
-  producer_.send_offsets_as({to_.group, std::move(credentials)});
+  credentials_ = std::move(credentials);
+  producer_.send_offsets_as({to_.group, credentials_});
 }
 
 absl::StatusOr<std::vector<LogProgress>> SignedTopic::progress(const std::vector<kafka::Place>& places) {
   std::vector<LogProgress> out;
-  if (places.empty()) return out;
-  std::vector<kafka::GroupOffset> offsets;
   RETURN_IF_ERROR(patiently(stop_, [&]() -> absl::Status {
-    ASSIGN_OR_RETURN(offsets, reader_->group_offsets(places, kAskGroupMs));
+    // The brokers do not tell offsets of a partition while a transaction with some of it is open.
+    RETURN_IF_ERROR(look_after());
+    ASSIGN_OR_RETURN(out, progress_by(*decided_, places));
     return absl::OkStatus();
   }));
+  return out;
+}
+
+absl::StatusOr<std::vector<LogProgress>> SignedTopic::progress_by(kafka::Consumer& reader,
+                                                                  const std::vector<kafka::Place>& places) {
+  std::vector<LogProgress> out;
+  if (places.empty()) return out;
+  ASSIGN_OR_RETURN(const std::vector<kafka::GroupOffset> offsets, reader.group_offsets(places, kAskGroupMs));
   for (size_t i = 0; i < places.size(); ++i) {
     const auto& [offset, note] = offsets[i];
     if (offset < 0) continue;
@@ -149,6 +184,7 @@ void SignedTopic::add(const Record& record, const std::string& bytes) {
   const size_t key = record.key ? record.key->size() : 0;
   const bool with_key = static_cast<int64_t>(bytes.size() + key) + kBesidesSet / 2 <= most_;
   outbox_.header(kSchemeHeader, to_.scheme);
+  if (!to_.group.empty() && outbox_.messages().empty()) outbox_.header(kSignerHeader, to_.transactional_id);
   std::optional<kafka::Outbox::Span> key_at;
   if (record.key && with_key) key_at = outbox_.put(*record.key);
   outbox_.add(to_.topic, key_at, outbox_.put(bytes)).partition = 0;
@@ -179,20 +215,152 @@ absl::Status SignedTopic::try_send() {
   kafka::Outbox* const all[] = {&outbox_};
   while (true) {
     absl::Status status = producer_.send(all);
-    if (status.ok()) return status;
-    // The transactional id of a group member is unique, so Aborted means that the broker ended its
-    // transaction after the timeout.
-    const bool replaced = absl::IsAborted(status) && to_.group.empty();
-    const bool refused = absl::IsFailedPrecondition(status);
-    if (replaced || (!kafka::may_pass(status) && !refused)) return explained(status);
-    if (stop_()) return absl::CancelledError("stopped while waiting for Kafka");
-    if (!refused) log::warn("repeating a transaction", {{"says", std_sv(status.message())}});
-    RETURN_IF_ERROR(explained(producer_.reopen()));
-    if (refused) return status;
-    ASSIGN_OR_RETURN(const bool committed, is_committed());
-    if (committed) return absl::OkStatus();
+    bool committed = status.ok();
+    if (committed && !producer_.troubled()) return status;
+    if (!committed) {
+      // The transactional id of a group member is unique, so Aborted means that the broker ended its
+      // transaction after the timeout.
+      const bool replaced = absl::IsAborted(status) && to_.group.empty();
+      const bool refused = absl::IsFailedPrecondition(status);
+      if (replaced || (!kafka::may_pass(status) && !refused)) return explained(status);
+      if (stop_()) return absl::CancelledError("stopped while waiting for Kafka");
+      if (!refused) log::warn("repeating a transaction", {{"says", std_sv(status.message())}});
+      RETURN_IF_ERROR(explained(producer_.reopen()));
+      if (refused) return status;
+      ASSIGN_OR_RETURN(committed, is_committed());
+    }
+    if (committed) {
+      ASSIGN_OR_RETURN(const bool seen, await_readers());
+      if (seen) return absl::OkStatus();
+    }
     for (kafka::Outbox::Message& message : outbox_.messages()) message.offset = -1;
   }
+}
+
+// If the broker forgot the mark of the batch, the next abort of our transactional id would discard it,
+// although the group's offsets are behind it. False: it was discarded.
+absl::StatusOr<bool> SignedTopic::await_readers() {
+  std::vector<int64_t> offsets;
+  for (const kafka::Outbox::Message& m : outbox_.messages()) offsets.push_back(m.offset);
+  if (to_.group.empty() || offsets.empty()) return true;
+  std::sort(offsets.begin(), offsets.end());
+  const auto deadline = Clock::now() + kafka::kMarking;
+  bool seen = false;
+  const auto look = [&]() -> absl::Status {
+    ASSIGN_OR_RETURN(const int64_t end, visibility_.seen_to(order_));
+    if (end > offsets.back()) {
+      ASSIGN_OR_RETURN(seen, visibility_.sees(order_, offsets));
+      return absl::OkStatus();
+    }
+    const bool ours = std::binary_search(offsets.begin(), offsets.end(), end);
+    if (Clock::now() <= deadline || !ours) return absl::CancelledError();
+    RETURN_IF_ERROR(settle(end));
+    RETURN_IF_ERROR(producer_.reopen());
+    return absl::CancelledError();
+  };
+  while (true) {
+    const absl::Status status = look();
+    if (status.ok()) break;
+    if (!absl::IsCancelled(status) && !kafka::may_pass(status)) return status;
+    if (stop_()) return absl::CancelledError("stopped while readers did not see the last batch");
+    RETURN_IF_ERROR(look_after());
+    Clock::sleep(kafka::kStep);
+  }
+  producer_.forget_trouble();
+  return seen;
+}
+
+absl::Status SignedTopic::look_after() {
+  const auto now = Clock::now();
+  if (to_.group.empty() || now < next_look_) return absl::OkStatus();
+  next_look_ = now + kLookAgain;
+  const absl::StatusOr<int64_t> seen = visibility_.seen_to(order_);
+  const absl::StatusOr<int64_t> stored = visibility_.stored_to(order_);
+  if (!seen.ok() || !stored.ok()) return absl::OkStatus();
+  const int64_t hidden = *seen < *stored ? *seen : -1;
+  if (hidden != hidden_.from) hidden_ = {.from = hidden, .since = now};
+  const auto patience = std::chrono::milliseconds(to_.transaction_timeout_ms) + kEnding;
+  if (hidden < 0 || now - hidden_.since < patience) return absl::OkStatus();
+  hidden_.since = now;
+  const absl::Status status = settle(hidden);
+  return kafka::may_pass(status) ? absl::OkStatus() : status;  // the next look tries again
+}
+
+absl::Status SignedTopic::settle(int64_t offset) {
+  std::string signer, bytes;
+  ASSIGN_OR_RETURN(kafka::LogReader reader,
+                   kafka::LogReader::open(cluster_, order_, kafka::Isolation::uncommitted));
+  RETURN_IF_ERROR(reader.read(
+      offset, offset + 1,
+      [&](const kafka::LogMessage& m) {
+        if (m.offset != offset) return absl::OkStatus();
+        bytes = m.value;
+        for (const Header& header : m.headers)
+          if (header.name == kSignerHeader && header.value) signer = *header.value;
+        return absl::OkStatus();
+      },
+      /*with_headers=*/true));
+  SignedOrigin origin;
+  SignedDocument document;
+  std::vector<uint8_t> slices(static_cast<size_t>(to_.num_perm));
+  const absl::StatusOr<uint64_t> fingerprint = fingerprint_of_signed_record(bytes);
+  if (signer.empty() || !fingerprint.ok() ||
+      !decode_signed_record(bytes, *fingerprint, to_.num_perm, origin, document, slices.data()).ok())
+    return absl::OkStatus();  // not a signer's, or one of an earlier version
+  log::warn("a transaction of a signer hides later signed records; ending it",
+            {{"topic", to_.topic}, {"offset", offset}, {"transactional_id", signer}});
+  kafka::Producer instead(cluster_,
+                          {.transactions = {.id = signer,
+                                            .transaction_timeout_ms = to_.transaction_timeout_ms,
+                                            .batch_bytes_max = most_}},
+                          stop_);
+  RETURN_IF_ERROR(instead.reopen());  // ends it if it is open
+  for (const auto deadline = Clock::now() + kafka::kMarking; Clock::now() < deadline;) {
+    ASSIGN_OR_RETURN(const int64_t seen, visibility_.seen_to(order_));
+    if (seen > offset) return absl::OkStatus();
+    Clock::sleep(kafka::kStep);
+  }
+  const kafka::Place input{std::string(origin.source), origin.partition};
+  ASSIGN_OR_RETURN(const std::vector<LogProgress> group, progress_by(*committed_, {input}));
+  ASSIGN_OR_RETURN(const bool committed, was_committed(offset, origin, group));
+  log::warn("the broker has ended the transaction without marking its records",
+            {{"outcome", committed ? "committed" : "aborted"}});
+  if (!committed) {
+    instead.send_offsets_as({to_.group, credentials_});
+    return instead.drop_hanging(
+        {order_},
+        group.empty() ? std::vector{LogProgress{.topic = input.topic, .partition = input.partition}} : group);
+  }
+  kafka::Outbox outbox;
+  outbox.header(kSchemeHeader, to_.scheme);
+  outbox.header(kSignerHeader, signer);
+  outbox.add(to_.topic, std::nullopt, outbox.put(nothing_behind(*fingerprint, origin))).partition = 0;
+  kafka::Outbox* const all[] = {&outbox};
+  return instead.send(all);
+}
+
+// The group's offsets are part of the transaction. If both hang, nobody has seen either, and both are
+// dropped. If the offsets are behind the record because another signer signed the document again, its record
+// follows.
+absl::StatusOr<bool> SignedTopic::was_committed(int64_t offset, const SignedOrigin& origin,
+                                                const std::vector<LogProgress>& group) {
+  if (group.empty() || static_cast<uint64_t>(group.front().next) < origin.end) return false;
+  ASSIGN_OR_RETURN(const int64_t end, visibility_.stored_to(order_));
+  ASSIGN_OR_RETURN(kafka::LogReader reader,
+                   kafka::LogReader::open(cluster_, order_, kafka::Isolation::uncommitted));
+  bool again = false;
+  SignedDocument document;
+  std::vector<uint8_t> slices(static_cast<size_t>(to_.num_perm));
+  RETURN_IF_ERROR(reader.read(offset + 1, end, [&](const kafka::LogMessage& m) {
+    SignedOrigin other;
+    const absl::StatusOr<uint64_t> fingerprint = fingerprint_of_signed_record(m.value);
+    if (fingerprint.ok() &&
+        decode_signed_record(m.value, *fingerprint, to_.num_perm, other, document, slices.data()).ok())
+      again = again || (other.source == origin.source && other.partition == origin.partition &&
+                        other.begin < origin.end && other.end >= origin.end);
+    return absl::OkStatus();
+  }));
+  return !again;
 }
 
 absl::Status SignedTopic::explained(const absl::Status& status) const {

@@ -71,6 +71,7 @@ class Simulated {
     processes_.back()->task = 0;
     return *processes_.back();
   }
+  int processes() const { return static_cast<int>(processes_.size()); }
   std::vector<simulation::StoredRecord> committed(const std::string& topic, size_t partition = 0) {
     std::vector<simulation::StoredRecord> out;
     for (const auto& record : world.broker.topics.at(topic).partitions.at(partition).records)
