@@ -110,6 +110,16 @@ class Index {
   absl::StatusOr<Judgement> query(const Document& document) const;
   absl::StatusOr<std::vector<Judgement>> query(std::span<const Document> documents) const;
 
+  // An original that is similar to a document.
+  struct Near {
+    std::string id;
+    double similarity = 0;  // Jaccard similarity of their shingles
+  };
+  // Returns the originals that are most similar to the document, at most `most` (and max_checks) of them: the
+  // most similar one first, then the earliest. An original that reaches the threshold is found as surely as
+  // by insert(); one below it may be missed, the more likely the less similar it is.
+  absl::StatusOr<std::vector<Near>> nearest(const Document& document, size_t most) const;
+
   // Forgets all documents with this id. Returns false if there are none.
   absl::StatusOr<bool> remove(std::string_view id);
 

@@ -119,6 +119,25 @@ class Index:
         with reporter(progress, texts) as report:
             return Verdicts(self._core.query(plain(texts), report))
 
+    def top_k(self, texts: Any, k: int = 10, *, progress: Progress = None) -> Any:
+        """The originals that are most similar to a text, at most k: a list of (id, similarity), the most similar one first.
+
+        For several texts, a list of such lists. Originals that reach the threshold are found as surely as by add(). One
+        below it may be missed, the more likely the less similar it is: for those, give the index a lower threshold.
+
+        >>> index = Index(threshold=0.5)
+        >>> index.add(["a b c d e f g h i j k l", "f g h i j k l m n", "o p q r s t"], ids=["first", "second", "other"])
+        <Verdicts: 3 unique>
+        >>> index.top_k("A B C D E F G H I J K L M N", k=2)
+        [('first', 0.8), ('second', 0.5)]
+        """
+        if k < 1:
+            raise ValueError(f"k: {k} is not a number of originals; give 1 or more")
+        one = isinstance(texts, (str, bytes))
+        with reporter(progress, [texts] if one else texts) as report:
+            found = self._core.nearest([texts] if one else plain(texts), k, report)
+        return found[0] if one else found
+
     def merge(self, other: Index, *, progress: Progress = None) -> int:
         """Adds the originals of another index, in order, like new documents. Returns how many were new.
 

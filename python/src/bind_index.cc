@@ -124,6 +124,24 @@ class BoundIndex {
     return {verdicts};
   }
 
+  // For each text a list of (id, similarity).
+  nb::list nearest(nb::handle texts, size_t most, nb::handle progress) {
+    const TextColumn text = text_column(texts, "texts");
+    std::vector<std::vector<MemoryIndex::Near>> found;
+    Watch watch(progress);
+    call(false, [&](MemoryIndex& index) {
+      return index.nearest(text.values, most, [&](uint64_t done) { return watch.go_on(done); }, found);
+    });
+    watch.finish(found.size());
+    nb::list out;
+    for (const auto& originals : found) {
+      nb::list of_one;
+      for (const auto& [id, similarity] : originals) of_one.append(nb::make_tuple(id, similarity));
+      out.append(std::move(of_one));
+    }
+    return out;
+  }
+
   uint64_t remove(nb::handle ids) {
     const TextColumn id = id_column(ids, "ids");
     uint64_t removed = 0;
@@ -288,6 +306,7 @@ void bind_index(nb::module_& m) {
       .def("add_signed", &BoundIndex::add_signed, nb::arg("records"), nb::arg("progress").none())
       .def("originals", &BoundIndex::originals, nb::arg("from_"), nb::arg("most"))
       .def("query", &BoundIndex::query, nb::arg("texts"), nb::arg("progress").none())
+      .def("nearest", &BoundIndex::nearest, nb::arg("texts"), nb::arg("most"), nb::arg("progress").none())
       .def("remove", &BoundIndex::remove, nb::arg("ids"))
       .def("contains", &BoundIndex::contains, nb::arg("id"))
       .def("checkpoint", &BoundIndex::checkpoint)

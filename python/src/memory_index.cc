@@ -8,10 +8,8 @@
 #include "config/config.h"
 #include "fmt/format.h"
 #include "open/setup.h"
-#include "pipeline/sign_record.h"
 #include "record_signing.h"
 #include "records/metadata.h"
-#include "session/stages.h"
 
 namespace doppel::python {
 namespace {
@@ -197,39 +195,70 @@ absl::Status MemoryIndex::check_ids(const std::vector<std::string_view>& ids, co
   return absl::OkStatus();
 }
 
-absl::Status MemoryIndex::query(const std::vector<std::string_view>& texts, const GoOn& go_on,
-                                Verdicts& out) {
+absl::Status MemoryIndex::each_signed(
+    const std::vector<std::string_view>& texts, const GoOn& go_on,
+    const std::function<absl::Status(Stages&, Work&, const Batch&, RecordSigner&)>& ask) const {
   const Documents documents{.texts = texts};
   DocumentsSource source(documents);
   Stages stages(*engine_, threads_for(texts.size()));
   std::vector<RecordSigner> signers;
   const EngineOptions& options = engine_->options();
-  out.with_relations = options.rule.relations.on();
   for (int i = 0; i < stages.threads(); ++i) {
     signers.emplace_back(options.scheme, options.with_sets(), options_.input, KeyPolicy{},
                          std::make_unique<DocumentsDecoder>(documents));
   }
   Batch batch;
   Work work;
-  std::vector<Outcome> outcomes;
   for (uint64_t done = 0; go_on(done); done += batch.records.size()) {
     ASSIGN_OR_RETURN(const bool more, source.next(batch));
     if (!more) break;
     stages.sign(work, batch.records.size(), [&](int worker, size_t i, SignedDocument& out, uint8_t* slices) {
       signers[static_cast<size_t>(worker)].sign(batch.records[i], out, slices);
     });
-    outcomes.resize(batch.records.size());
-    RETURN_IF_ERROR(stages.query(work, outcomes));
-    for (size_t i = 0; i < batch.records.size(); ++i) {
-      Outcome& outcome = outcomes[i];
-      Metadata original;
-      if (outcome.verdict == Verdict::duplicate) RETURN_IF_ERROR(decode_metadata(outcome.original, original));
-      if (!outcome.related.empty()) signers.front().find_bytes(batch.records[i], outcome);
-      RETURN_IF_ERROR(out.add(*batch.records[i].key, outcome,
-                              outcome.verdict == Verdict::duplicate ? original.name() : ""));
-    }
+    RETURN_IF_ERROR(ask(stages, work, batch, signers.front()));
   }
   return absl::OkStatus();
+}
+
+absl::Status MemoryIndex::query(const std::vector<std::string_view>& texts, const GoOn& go_on,
+                                Verdicts& out) {
+  out.with_relations = engine_->options().rule.relations.on();
+  std::vector<Outcome> outcomes;
+  return each_signed(
+      texts, go_on,
+      [&](Stages& stages, Work& work, const Batch& batch, RecordSigner& signer) -> absl::Status {
+        outcomes.resize(batch.records.size());
+        RETURN_IF_ERROR(stages.query(work, outcomes));
+        for (size_t i = 0; i < batch.records.size(); ++i) {
+          Outcome& outcome = outcomes[i];
+          Metadata original;
+          if (outcome.verdict == Verdict::duplicate)
+            RETURN_IF_ERROR(decode_metadata(outcome.original, original));
+          if (!outcome.related.empty()) signer.find_bytes(batch.records[i], outcome);
+          RETURN_IF_ERROR(out.add(*batch.records[i].key, outcome,
+                                  outcome.verdict == Verdict::duplicate ? original.name() : ""));
+        }
+        return absl::OkStatus();
+      });
+}
+
+absl::Status MemoryIndex::nearest(const std::vector<std::string_view>& texts, size_t most, const GoOn& go_on,
+                                  std::vector<std::vector<Near>>& out) {
+  std::vector<std::vector<Verified>> found;
+  return each_signed(texts, go_on,
+                     [&](Stages& stages, Work& work, const Batch& batch, RecordSigner&) -> absl::Status {
+                       found.resize(batch.records.size());
+                       RETURN_IF_ERROR(stages.nearest(work, most, found));
+                       for (const std::vector<Verified>& originals : found) {
+                         std::vector<Near>& of_one = out.emplace_back();
+                         for (const Verified& original : originals) {
+                           ASSIGN_OR_RETURN(std::string id, session_->name(original.seq));
+                           of_one.push_back({std::move(id), static_cast<double>(original.overlap.inter) /
+                                                                static_cast<double>(original.overlap.uni)});
+                         }
+                       }
+                       return absl::OkStatus();
+                     });
 }
 
 absl::StatusOr<uint64_t> MemoryIndex::remove(const std::vector<std::string_view>& ids) {

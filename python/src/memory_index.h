@@ -18,6 +18,8 @@
 #include "handed_rows.h"
 #include "memory_stream.h"
 #include "open/assemble.h"
+#include "pipeline/sign_record.h"
+#include "session/stages.h"
 #include "state/state_dir.h"
 
 namespace doppel::python {
@@ -91,6 +93,13 @@ class MemoryIndex {
 
   // Judges each document against the index as it is, and keeps nothing.
   absl::Status query(const std::vector<std::string_view>& texts, const GoOn& go_on, Verdicts& out);
+  // The originals that are most similar to each document (Stages::nearest()).
+  struct Near {
+    std::string id;
+    double similarity = 0;
+  };
+  absl::Status nearest(const std::vector<std::string_view>& texts, size_t most, const GoOn& go_on,
+                       std::vector<std::vector<Near>>& out);
   // Removes the originals with these ids; returns how many there were.
   absl::StatusOr<uint64_t> remove(const std::vector<std::string_view>& ids);
   // Whether an original with this id is kept.
@@ -115,6 +124,10 @@ class MemoryIndex {
   absl::Status run(Pipeline pipeline, size_t documents, const GoOn& go_on,
                    const std::vector<Seq>& forget = {});
   // The pipelines for documents and for signed records.
+  // Signs the texts batch by batch, and calls `ask` with each.
+  absl::Status each_signed(
+      const std::vector<std::string_view>& texts, const GoOn& go_on,
+      const std::function<absl::Status(Stages&, Work&, const Batch&, RecordSigner&)>& ask) const;
   Pipeline texts_pipeline(const Documents& documents, Source& source, Sink& sink) const;
   Pipeline pipeline(Source& source, Sink& sink) const;
   absl::Status judge(const Documents& documents, KnownAgain& known_again, ColumnsSink& sink,

@@ -267,3 +267,18 @@ def test_sizes():
     index = Index()
     index.add([f"{A} {i} {i + 1} {i + 2} {B} {i}" for i in range(300)])
     assert index.memory_bytes > 0 and index.disk_bytes > 0
+
+
+def test_top_k_gives_the_most_similar_originals_first() -> None:
+    words = [f"w{i}" for i in range(60)]
+    index = Index(threshold=0.5)
+    index.add([" ".join(words), " ".join(words[:40] + [f"x{i}" for i in range(20)]), " ".join(f"y{i}" for i in range(60))],
+              ids=["whole", "half", "other"])
+    asked = " ".join(words[:55])
+    found = index.top_k(asked, k=5)
+    assert [id for id, _ in found][:1] == ["whole"]
+    assert found == sorted(found, key=lambda each: -each[1]) and found[0][1] == pytest.approx(51 / 56)
+    assert index.top_k([asked, "", "n o t h i n g"], k=1) == [found[:1], [], []]
+    assert len(index) == 3
+    with pytest.raises(ValueError, match="k: 0"):
+        index.top_k(asked, k=0)

@@ -221,6 +221,23 @@ absl::StatusOr<std::vector<Judgement>> Index::query(std::span<const Document> do
   return out;
 }
 
+absl::StatusOr<std::vector<Index::Near>> Index::nearest(const Document& document, size_t most) const {
+  RETURN_IF_ERROR(impl_->check(std::span(&document, 1)));
+  Stages stages(impl_->session->engine(), 1);
+  std::vector<Signer> signers = impl_->signers_for(stages);
+  Work work;
+  stages.sign(work, 1, impl_->sign(std::span(&document, 1), 0, signers));
+  std::vector<Verified> found;
+  const std::shared_lock looking(impl_->changing);
+  RETURN_IF_ERROR(stages.nearest(work, most, std::span(&found, 1)));
+  std::vector<Near> out;
+  for (const Verified& original : found) {
+    ASSIGN_OR_RETURN(std::string id, impl_->session->name(original.seq));
+    out.push_back({.id = std::move(id), .similarity = share(original.overlap)});
+  }
+  return out;
+}
+
 absl::StatusOr<bool> Index::remove(std::string_view id) {
   bool any = false;
   absl::Status changed = impl_->change([&]() -> absl::Status {

@@ -1,5 +1,6 @@
 #include "session/stages.h"
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -51,6 +52,33 @@ absl::Status Stages::query(Work& work, std::span<Outcome> out) {
   return executor_.try_run(work.sign.documents.size(), kSignGrain, [&](int, size_t begin, size_t end) {
     return engine_.query(work, begin, end, out);
   });
+}
+
+absl::Status Stages::nearest(Work& work, size_t most, std::span<std::vector<Verified>> out) {
+  // MATCH verifies no other original once it has found the digest. An equal text has all bands, too.
+  std::vector<Outcome> exact(work.sign.documents.size());
+  std::vector<bool> by_digest(exact.size());
+  for (size_t i = 0; i < exact.size(); ++i) {
+    SignedDocument& document = work.sign.documents[i];
+    by_digest[i] = document.content == Content::digest_only;
+    if (!by_digest[i]) document.digest = {};
+  }
+  RETURN_IF_ERROR(query(work, exact));
+  for (size_t i = 0; i < exact.size(); ++i) {
+    out[i].clear();
+    if (by_digest[i]) {
+      if (exact[i].verdict == Verdict::duplicate)
+        out[i].push_back({.seq = exact[i].seq, .checked = true, .overlap = exact[i].similarity});
+    } else {
+      const size_t owners = work.answers.size() / exact.size();
+      for (const Answer& answer : std::span(work.answers).subspan(i * owners, owners))
+        std::copy_if(answer.candidates.begin(), answer.candidates.end(), std::back_inserter(out[i]),
+                     [](const Verified& candidate) { return candidate.checked; });
+    }
+    std::sort(out[i].begin(), out[i].end(), better);
+    if (out[i].size() > most) out[i].resize(most);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace doppel

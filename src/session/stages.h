@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "base/executor.h"
 #include "engine/engine.h"
@@ -39,6 +40,10 @@ class Stages {
   // Sets out[i] to the judgement of document i against the index as it is. Keeps nothing. Not while a batch
   // is resolved.
   absl::Status query(Work& work, std::span<Outcome> out);
+  // Sets out[i] to the originals that are most similar to document i, at most `most` of them: the best one
+  // first, then the earliest. They share a band with the document, so those below the threshold are found by
+  // chance. Keeps nothing. Not while a batch is resolved.
+  absl::Status nearest(Work& work, size_t most, std::span<std::vector<Verified>> out);
 
  private:
   const Engine& engine_;

@@ -2,12 +2,19 @@
 #include "doppel/index.h"
 
 #include <absl/strings/str_format.h>
+#include <absl/strings/str_join.h>
+#include <absl/strings/str_split.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <iterator>
+#include <map>
 #include <random>
+#include <set>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -229,6 +236,71 @@ TEST(Index, EveryWaySaysTheSame) {
   ASSERT_TRUE(stored->for_each(keep(kept_apart)).ok());
   EXPECT_EQ(kept, kept_apart);
   EXPECT_EQ(kept.size(), together->size());
+}
+
+// Beside what brute force says: the originals that reach the threshold are there, with their similarity, the
+// most similar one first.
+TEST(Index, NearestOriginalsAreThoseOfBruteForce) {
+  const char* setting = std::getenv("DOPPEL_TEST_SEED");
+  const uint64_t seed = setting ? std::stoull(setting) : std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  const std::string key = absl::StrFormat("%032x", seed);
+  std::mt19937_64 random(seed);
+  std::vector<std::string> texts;
+  for (int family = 0; family < 60; ++family) {
+    for (int copy = 0; copy < 8; ++copy) {
+      std::string text;
+      for (int word = 0; word < 60; ++word)
+        text +=
+            absl::StrFormat("w%d ", word < 5 * copy ? random() % 1'000'000 : uint64_t(family * 1000 + word));
+      texts.push_back(std::move(text));
+    }
+  }
+  const auto shingles = [](const std::string& text) {
+    std::set<std::string> out;
+    const std::vector<std::string> all = absl::StrSplit(text, ' ', absl::SkipEmpty());
+    for (size_t i = 0; i + 5 <= all.size(); ++i) out.insert(absl::StrJoin(std::span(all).subspan(i, 5), " "));
+    return out;
+  };
+  for (const int shards : {1, 3}) {
+    const auto index = Index::open("", {.threshold = 0.5, .hash_key = key, .shards = shards}).value();
+    std::map<std::string, std::set<std::string>> originals;
+    size_t reach = 0, found = 0;
+    for (size_t i = 0; i < texts.size(); ++i) {
+      const std::string id = absl::StrFormat("%d", i);
+      const std::set<std::string> own = shingles(texts[i]);
+      const std::vector<Index::Near> near = index->nearest({.text = texts[i]}, 4).value();
+      std::vector<double> expected;
+      for (const auto& [name, theirs] : originals) {
+        std::vector<std::string> both;
+        std::set_intersection(own.begin(), own.end(), theirs.begin(), theirs.end(), std::back_inserter(both));
+        const double similarity =
+            static_cast<double>(both.size()) / static_cast<double>(own.size() + theirs.size() - both.size());
+        if (similarity >= 0.5) expected.push_back(similarity);
+        const auto named =
+            std::find_if(near.begin(), near.end(), [&](const auto& n) { return n.id == name; });
+        if (named != near.end()) {
+          EXPECT_NEAR(named->similarity, similarity, 1e-9);
+        }
+      }
+      std::sort(expected.rbegin(), expected.rend());
+      expected.resize(std::min<size_t>(4, expected.size()));
+      reach += expected.size();
+      for (size_t k = 0; k < near.size(); ++k) {
+        found += near[k].similarity >= 0.5 ? 1 : 0;
+        EXPECT_LE(near[k].similarity, near[k == 0 ? 0 : k - 1].similarity);
+      }
+      const Judgement judged = index->insert({.id = id, .text = texts[i]}).value();
+      if (judged.verdict == Verdict::unique) originals[id] = own;
+    }
+    EXPECT_GT(reach, 100U);
+    EXPECT_LE(found, reach);
+    EXPECT_GE(found * 100, reach * 95);  // bands miss one of 200 at the threshold
+    EXPECT_TRUE(index->nearest({.text = ""}, 4)->empty());
+    EXPECT_EQ(index->insert({.id = "short", .text = "two words"})->verdict, Verdict::unique);
+    EXPECT_EQ(index->nearest({.text = "two words"}, 4)->front().id, "short");
+    EXPECT_TRUE(index->nearest({.text = "other words"}, 4)->empty());
+  }
 }
 
 // A document of an index that is only read is a duplicate, and stays one. The numbers of the index are its

@@ -30,7 +30,7 @@ __all__ = ["MinHash", "MinHashLSH", "MinHashLSHDeletionSession", "MinHashLSHInse
 _ELSEWHERE = {
     "LeanMinHash": "MinHash is as small when it is pickled, and needs no other class",
     "bBitMinHash": "doppel_dedup.Index keeps 8 bits of each number",
-    "MinHashLSHForest": "doppel_dedup.Index.query() gives the most similar original",
+    "MinHashLSHForest": "doppel_dedup.Index.top_k() gives the most similar originals",
     "MinHashLSHEnsemble": "containment is not measured; doppel_dedup.similarity() gives the sizes of both sets by explain()",
     "MinHashLSHBloom": "doppel_dedup.Index(path=...) keeps its sets on the disk",
     "WeightedMinHash": "sets have no weights here; repeat elements under different names, such as b'word#2'",
