@@ -1,11 +1,16 @@
 // What crawlers ask before they store a response once more: GET /v1/digests/SHA1, and the same in the forms
-// that Zeno and warcprox send.
+// that Zeno, warcprox and Heritrix send.
 
+#include <algorithm>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "absl/strings/str_split.h"
 #include "base/status.h"
 #include "formats/decoder.h"
+#include "formats/warc/cdxj.h"
 #include "formats/warc/warc.h"
 #include "insight/json_writer.h"
 #include "records/metadata.h"
@@ -17,6 +22,9 @@ namespace {
 
 using http::Request;
 using http::Response;
+
+// What CDX servers answer if the question names no fields. doppel keeps neither type, status nor length.
+constexpr std::string_view kCdxFields = "urlkey,timestamp,original,mimetype,statuscode,digest,length";
 
 // 20240506070809, as CDX files write it.
 std::string fourteen_digits(int64_t ms) {
@@ -88,10 +96,11 @@ Response Api::zeno_record(const Request& request) const {
   return {.body = json.finish()};
 }
 
-// As warcprox asks a CDX server: GET /cdx?url=...&fl=timestamp,digest&filter=!mimetype:warc/revisit&limit=-1.
-// It asks for the last capture of a URL, and compares the digest itself.
+// As warcprox asks a CDX server: GET /cdx?url=...&fl=timestamp,digest&filter=!mimetype:warc/revisit&limit=-1,
+// and as Heritrix does: GET /cdx?url=...&limit=-1. Both ask for the last capture of a URL, and compare the
+// digest themselves.
 Response Api::cdx(const Request& request) const {
-  std::string_view url, fields;
+  std::string_view url, fields = kCdxFields;
   for (const auto& [name, value] : request.query) {
     if (name == "url") {
       url = value;
@@ -106,20 +115,24 @@ Response Api::cdx(const Request& request) const {
     }
   }
   if (url.empty()) return http::error(400, "the query needs a url");
-  if (fields.empty()) return http::error(400, "the query needs fl, such as fl=timestamp,digest");
+  const std::vector<absl::string_view> known = absl::StrSplit(absl_sv(kCdxFields), ',');
   const std::optional<Capture> last = parts_.captures.last(url);
   Response out{.content_type = "text/plain; charset=utf-8"};
   for (const absl::string_view name : absl::StrSplit(absl_sv(fields), ',')) {
-    if (name != "timestamp" && name != "digest" && name != "original")
-      return http::error(400, "fl has a field other than timestamp, digest and original");
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      return http::error(400, "fl has a field other than " + std::string(kCdxFields));
     if (!last) continue;
     if (!out.body.empty()) out.body += ' ';
     if (name == "timestamp") {
       out.body += fourteen_digits(last->date_ms);
     } else if (name == "digest") {
       out.body.append(last->digest.begin(), last->digest.end());
-    } else {
+    } else if (name == "original") {
       out.body += url;
+    } else if (name == "urlkey") {
+      out.body += surt(url);
+    } else {
+      out.body += '-';
     }
   }
   if (last) out.body += '\n';

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-PORTS = ("9092", "9463", "9464", "9465", "9466", "9467", "9468")
+PORTS = ("6379", "9092", "9463", "9464", "9465", "9466", "9467", "9468")
 SECONDS_MAX = 150
 parser = argparse.ArgumentParser()
 parser.add_argument("--source", required=True)

@@ -23,6 +23,7 @@ if(Python3_FOUND AND NOT DOPPEL_SANITIZE)
   page_test(two-sets "")
   page_test(decontamination "")
   page_test(partial-copies "")
+  page_test(crawl-time "packaging")
 
   # With a PostgreSQL of its own, and DuckDB in the build folder.
   add_test(NAME docs/databases COMMAND ${PROJECT_SOURCE_DIR}/tests/docs/databases_test

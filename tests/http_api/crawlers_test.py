@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Crawlers that ask a daemon before they store a response: warcprox itself, and what Zeno's WARC library sends.
+"""Crawlers that ask a daemon before they store a response: warcprox itself, and what Zeno's WARC library and Heritrix send.
 
 usage: crawlers_test.py --binary DOPPEL [--venv DIR]
 
@@ -111,7 +111,10 @@ def ask_as_clients_do(binary, folder):
     for _ in range(2):
         daemon.verdict()
     assert daemon.get("/cdx?url=http%3A%2F%2Fa.example%2Fy&fl=original,timestamp")[1] == "http://a.example/y 20240507000000\n"
-    for wrong in ("", "?fl=digest", "?url=x", "?url=x&fl=length", "?url=x&fl=digest&limit=5",
+    # as Heritrix's WbmPersistLoadProcessor, which reads the second field and the sixth, each up to a space
+    assert daemon.get("/cdx?url=http%3A%2F%2Fa.example%2Fy&limit=-1")[1].split(" ") == [
+        "example,a)/y", "20240507000000", "http://a.example/y", "-", "-", base64.b32encode(hashlib.sha1(b"<p>new text</p>").digest()).decode(), "-\n"]
+    for wrong in ("", "?fl=digest", "?url=x&fl=offset", "?url=x&fl=digest&limit=5",
                   "?url=x&fl=digest&filter=mimetype:text/html", "?url=x&fl=digest&matchType=prefix"):
         assert daemon.get("/cdx" + wrong)[0] == 400, wrong
     daemon.end()
