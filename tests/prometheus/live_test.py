@@ -99,6 +99,11 @@ class Daemon:
         text = get(self.url + "/metrics")
         return sum(float(v) for v in re.findall(rf"^{name}(?:{{[^}}]*}})? (\S+)$", text, re.M))
 
+    def check(self, text):
+        request = urllib.request.Request(self.url + "/v1/check", text.encode(), {"Content-Type": "text/plain"})
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            assert answer.status == 200
+
     def end(self):
         self.process.terminate()
         assert self.process.wait(timeout=60) == 0, self.log.read_text()
@@ -320,6 +325,8 @@ def main():
             while time.monotonic() < until:
                 load.mixed(60, int(time.time() * 1000))
                 load.send()
+                for _ in range(5):
+                    daemon.check("Are these words in the index of this daemon?")
                 time.sleep(0.1)
 
         while daemon.metric("doppel_transaction_aborts_total") == 0:
