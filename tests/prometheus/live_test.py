@@ -320,12 +320,12 @@ def main():
         daemon = Daemon(args.binary, folder, settings, 2)
         rounds = 0
 
-        def some_load(seconds):
+        def some_load(seconds, questions=5):
             until = time.monotonic() + seconds
             while time.monotonic() < until:
                 load.mixed(60, int(time.time() * 1000))
                 load.send()
-                for _ in range(5):
+                for _ in range(questions):
                     daemon.check("Are these words in the index of this daemon?")
                 time.sleep(0.1)
 
@@ -339,7 +339,7 @@ def main():
             load.send()
             wait_for("the backlog", lambda: daemon.metric("doppel_documents_total") > settled + 300)
             daemon.process.send_signal(signal.SIGSTOP)
-            some_load(4)
+            some_load(4, questions=0)
             daemon.process.send_signal(signal.SIGCONT)
             wait_for("what becomes of it", lambda: daemon.metric("doppel_transaction_aborts_total") > 0
                      or daemon.metric("doppel_documents_total") == load.sent())
