@@ -41,6 +41,7 @@ Monitor::Monitor(const About& about)
       turned_ms_(now_ms()) {}
 
 void Monitor::answer(http::Server& server) {
+  http_ = metrics_.pull([&server](Families& out) { collect_http(out, server.counts()); });
   server.route(
       "GET", "/metrics",
       [this](const http::Request&) {

@@ -77,6 +77,7 @@ class Monitor {
   const uint64_t queue_bytes_;
   const std::function<bool()> stop_;
   Metrics metrics_;
+  std::shared_ptr<void> http_;  // metrics of the server, which shows them itself, so it is there
   std::atomic<int64_t> turned_ms_;
   mutable std::mutex mutex_;
   bool ready_ = false;

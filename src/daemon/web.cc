@@ -89,6 +89,7 @@ http::Response Web::page(const http::Request& request) {
   }
   if (parts_.lags) data.lags = parts_.lags();
   if (parts_.cluster) data.cluster = parts_.cluster();
+  data.http = server_->counts();
   for (const Setting& setting : parts_.config.settings)
     data.settings.push_back({.key = setting.key, .value = setting.value, .origin = setting.origin});
   return http::page(200, status_page(data));

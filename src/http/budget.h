@@ -16,6 +16,11 @@ class Budget {
 
   explicit Budget(uint64_t most) : most_(most), share_(most / 4) {}
 
+  uint64_t most() const { return most_; }
+  uint64_t used() const {
+    const std::lock_guard lock(mutex_);
+    return used_;
+  }
   // Whether this many more would fit now.
   Full fits(const std::string& client, uint64_t bytes) const {
     const std::lock_guard lock(mutex_);

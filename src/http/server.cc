@@ -26,6 +26,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "http/budget.h"
+#include "http/counts.h"
 #include "http/framing.h"
 #include "http/listen.h"
 #include "http/router.h"
@@ -84,6 +85,7 @@ struct Server::Impl {
   const std::unique_ptr<ServedTls> tls;  // null: without
   Router router;
   Budget budget;
+  Counter counter;
   std::atomic<int> queued = 0;  // requests that a handler has not begun
 
   // What follows belongs to `thread`.
@@ -137,6 +139,8 @@ struct Server::Impl::Connection : std::enable_shared_from_this<Connection> {
   std::string_view coding;
   Budget::Hold held;
   bool is_head = false, keeps = true, closes = false;
+  std::optional<std::chrono::steady_clock::time_point> since;  // the end of the head
+  bool waits = false;                                          // for its response; not of a probe
 
   std::string head_out;
   Response response;
@@ -231,6 +235,7 @@ struct Server::Impl::Connection : std::enable_shared_from_this<Connection> {
     leave_waiting();
     phase = Phase::body;
     keeps = framing.head().keeps && !reserved;
+    since = std::chrono::steady_clock::now();
     if (std::optional<Response> refusal = look_at_head()) {
       closes = refusal->status == 400;  // whoever sent that may mean another request by what follows
       return refuse(*std::move(refusal));
@@ -323,6 +328,8 @@ struct Server::Impl::Connection : std::enable_shared_from_this<Connection> {
       server.queued.fetch_sub(1);
       return refuse(try_again(503, "too many requests wait; try again"));
     }
+    waits = !probe;
+    if (waits) server.counter.waits(1);
     asio::post(probe ? server.probes : server.handlers, [self = shared_from_this(), probe]() mutable {
       if (!probe) self->server.queued.fetch_sub(1);
       handle(std::make_shared<Pending>(std::move(self)));
@@ -393,6 +400,7 @@ struct Server::Impl::Connection : std::enable_shared_from_this<Connection> {
   }
 
   void respond() {
+    count();
     if (phase == Phase::closed) return;
     for (std::string* text : {&packed, &body}) std::string().swap(*text);
     held.release();
@@ -403,6 +411,14 @@ struct Server::Impl::Connection : std::enable_shared_from_this<Connection> {
     phase = Phase::writing;
     set_timer(server.stopping ? kStopTime : server.options.time_out);
     write();
+  }
+
+  void count() {
+    if (std::exchange(waits, false)) server.counter.waits(-1);
+    if (route != nullptr && route->access == Access::probe) return;
+    const auto now = std::chrono::steady_clock::now();
+    const std::chrono::duration<double> took = now - std::exchange(since, std::nullopt).value_or(now);
+    server.counter.responded(response.status, took.count());
   }
 
   void write() {
@@ -469,6 +485,7 @@ struct Server::Impl::Connection : std::enable_shared_from_this<Connection> {
     Code ignored;
     ignored = socket.close(ignored);
     held.release();
+    server.counter.connected(-1);
     server.connections.erase(shared_from_this());
     if (server.stopping && server.connections.empty()) server.io.stop();
   }
@@ -508,6 +525,7 @@ void Server::Impl::admit(int fd, const sockaddr_storage& from) {
   if (tls != nullptr) ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &kYes, sizeof kYes);
   const auto connection = std::make_shared<Connection>(*this, fd, client_of(from), reserved);
   connections.insert(connection);
+  counter.connected(1);
   connection->begin();
 }
 
@@ -562,6 +580,13 @@ void Server::route(std::string method, std::string_view pattern, Handler handler
 
 void Server::route_later(std::string method, std::string_view pattern, LaterHandler handler, Access access) {
   impl_->router.add(std::move(method), pattern, {}, access, std::move(handler));
+}
+
+Counts Server::counts() const {
+  Counts out = impl_->counter.now();
+  out.body_bytes = impl_->budget.used();
+  out.body_bytes_most = impl_->budget.most();
+  return out;
 }
 
 void Server::stop() { impl_->stop(); }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "http/counts.h"
 #include "http/router.h"
 #include "http/tls.h"
 
@@ -59,6 +60,8 @@ class Server {
   void route(std::string method, std::string_view pattern, Handler handler, Access access = Access::open);
   void route_later(std::string method, std::string_view pattern, LaterHandler handler,
                    Access access = Access::open);
+
+  Counts counts() const;  // any thread
 
   // Answers what it has received, then closes all connections. Waits for the handlers that run, and for
   // replies that come later, so these must not wait for the caller.

@@ -104,8 +104,8 @@ bool is_from_a_page(const Request& request) {
   return *origin != fmt::format("http://{}", host) && *origin != fmt::format("https://{}", host);
 }
 
-std::string rejected_line(uint64_t line, std::string_view reason) {
-  std::string out = fmt::format("{{\"line\":{},\"error\":{{\"status\":422,\"message\":", line);
+std::string rejected_line(uint64_t line, std::string_view reason, int status) {
+  std::string out = fmt::format("{{\"line\":{},\"error\":{{\"status\":{},\"message\":", line, status);
   append_json_string(out, reason);
   return out += "}}";
 }

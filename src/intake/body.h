@@ -27,7 +27,7 @@ bool is_json(std::string_view content_type);
 // Whether a page in a browser, of another site, sends this request. It cannot hide that it does.
 bool is_from_a_page(const http::Request& request);
 // The line of the answer for a document that cannot be read, without the end of the line.
-std::string rejected_line(uint64_t line, std::string_view reason);
+std::string rejected_line(uint64_t line, std::string_view reason, int status = 422);
 
 // Adds the documents of a body to `batch`, in order; Record::line is the number of their line in the body.
 // Their offsets are not set. Otherwise returns the response that says what is wrong with the request; whether

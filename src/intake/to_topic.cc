@@ -51,9 +51,7 @@ int64_t most_bytes(kafka::Cluster& cluster, const std::string& topic) {
   return values.ok() && absl::SimpleAtoi(values->front(), &most) && most > 0 ? most : kUnknown;
 }
 
-Response why_not_stored(const absl::Status& status, int32_t partition, const std::string& topic) {
-  if (partition == kTooLarge)
-    return http::error(413, "a document is larger than the topic " + topic + " takes (max.message.bytes)");
+Response why_not_stored(const absl::Status& status, const std::string& topic) {
   if (absl::IsPermissionDenied(status))
     return http::error(500, "doppel may not write to the topic " + topic + "; it needs that right");
   return http::try_again(503, "the brokers have not confirmed these documents; send them again");
@@ -212,8 +210,14 @@ void TopicIntake::feed() {
       producing_ = false;
       for (size_t i = 0; i < batch.size(); ++i) {
         auto& [name, document] = batch[i];
-        if (places[i].second < 0) {
-          fail(name, document, why_not_stored(sent, places[i].first, options_.topic), done);
+        if (places[i].first == kTooLarge) {
+          give(name, document,
+               {.rejected = fmt::format("the document is larger than the topic {} takes (max.message.bytes)",
+                                        options_.topic),
+                .status = 413},
+               done);
+        } else if (places[i].second < 0) {
+          fail(name, document, why_not_stored(sent, options_.topic), done);
         } else if (const auto early = early_.find(places[i]); early != early_.end()) {
           give(name, document, std::move(early->second), done);
         } else {
@@ -227,10 +231,30 @@ void TopicIntake::feed() {
   producer_.reset();
 }
 
-// Sets the place of each document, which has the offset -1 if the brokers have not confirmed it.
+// Sets the place of each document, which has the offset -1 if the brokers have not confirmed it. The brokers
+// refuse what they got together, so those that were refused are sent again, one by one.
 absl::Status TopicIntake::send(std::vector<std::pair<Name, std::shared_ptr<Document>>>& batch,
                                std::vector<Place>& places) {
   places.assign(batch.size(), {-1, -1});
+  absl::Status status = send_together(batch, places);
+  if (!absl::IsResourceExhausted(status)) {
+    std::replace_if(
+        places.begin(), places.end(), [](const Place& place) { return place.first == kTooLarge; },
+        Place(-1, -1));
+    return status;
+  }
+  status = absl::OkStatus();
+  for (size_t i = 0; i < batch.size(); ++i) {
+    if (places[i].first != kTooLarge) continue;
+    places[i] = {-1, -1};
+    const absl::Status alone = send_together(std::span(batch).subspan(i, 1), std::span(places).subspan(i, 1));
+    if (!alone.ok() && !absl::IsResourceExhausted(alone)) status = alone;
+  }
+  return status;
+}
+
+absl::Status TopicIntake::send_together(std::span<const std::pair<Name, std::shared_ptr<Document>>> batch,
+                                        std::span<Place> places) {
   kafka::Outbox outbox;
   for (const auto& [name, document] : batch) {
     std::optional<kafka::Outbox::Span> key;
@@ -315,7 +339,7 @@ void TopicIntake::give(const Name& name, const std::shared_ptr<Document>& docume
     if (answer.rejected.empty()) {
       waiting->lines[line] = answer.line;
     } else {
-      waiting->lines[line] = rejected_line(line + 1, answer.rejected);
+      waiting->lines[line] = rejected_line(line + 1, answer.rejected, answer.status);
       ++waiting->rejected;
     }
     if (--waiting->left == 0) done.push_back(waiting);

@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -55,12 +56,13 @@ class TopicIntake : public std::enable_shared_from_this<TopicIntake> {
   struct Waiting {
     http::Reply reply;
     std::vector<std::string> lines;
-    size_t left = 0, rejected = 0;  // documents without an answer; that cannot be read
+    size_t left = 0, rejected = 0;  // documents without an answer; without a verdict
     std::optional<http::Response> failed;
   };
   struct Answer {
     std::string line;
-    std::string rejected;                        // or why the document cannot be read
+    std::string rejected;                        // or why there is no verdict
+    int status = 422;                            // of that
     std::optional<Seq> original = std::nullopt;  // the line holds while it is in the index; nullopt: for ever
   };
   // A document that was not answered, or was answered lately.
@@ -81,6 +83,8 @@ class TopicIntake : public std::enable_shared_from_this<TopicIntake> {
   void feed();
   absl::Status send(std::vector<std::pair<Name, std::shared_ptr<Document>>>& batch,
                     std::vector<Place>& places);
+  absl::Status send_together(std::span<const std::pair<Name, std::shared_ptr<Document>>> batch,
+                             std::span<Place> places);
   std::optional<Answer> answer_to(const Decided& decided, size_t i) const;
   void give(const Name& name, const std::shared_ptr<Document>& document, Answer answer, Done& done);
   void fail(const Name& name, const std::shared_ptr<Document>& document, const http::Response& why,

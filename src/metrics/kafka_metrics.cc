@@ -1,6 +1,7 @@
 #include "metrics/kafka_metrics.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace doppel {
@@ -164,6 +165,25 @@ void collect_matcher(Families& out, const MatcherStatus& status) {
               number(status.found));
   out.counter("doppel_matcher_answered_again_total",
               "Documents that were answered again in the midst of a batch.", number(status.answered_again));
+}
+
+void collect_http(Families& out, const http::Counts& counts) {
+  std::map<int, uint64_t> responses = counts.responses;
+  responses.try_emplace(200, 0);
+  for (const auto& [status, n] : responses) {
+    out.counter("doppel_http_requests_total", "Requests that were answered, without probes.",
+                static_cast<double>(n), {{"status", std::to_string(status)}});
+  }
+  Distribution times({counts.kTimes.begin(), counts.kTimes.end()});
+  for (size_t i = 0; i < counts.times.size(); ++i) times.add(i, counts.times[i], 0);
+  times.add(0, 0, counts.seconds);
+  out.histogram("doppel_http_request_duration_seconds", "From the head of a request to its answer.", times);
+  out.gauge("doppel_http_requests_waiting", "Requests that have no answer yet.",
+            static_cast<double>(counts.waiting));
+  out.gauge("doppel_http_connections", "Open connections.", static_cast<double>(counts.connections));
+  out.gauge("doppel_http_body_bytes", "Bodies in memory.", static_cast<double>(counts.body_bytes));
+  out.gauge("doppel_http_body_bytes_limit", "The most bodies in memory.",
+            static_cast<double>(counts.body_bytes_most));
 }
 
 void collect_fetches(Families& out, const FetchCounts& counts) {

@@ -1,11 +1,13 @@
 #pragma once
-// Metrics of what a daemon stands on: Kafka, the other machines of its index, records and schemas that it
-// fetches. Of Kafka: lag, partitions, transactions, and the useful part of the library's statistics.
+// Metrics of what a daemon stands on: its HTTP server, Kafka, the other machines of its index, records and
+// schemas that it fetches. Of Kafka: lag, partitions, transactions, and the useful part of the library's
+// statistics.
 
 #include <vector>
 
 #include "fetch/fetch_pool.h"
 #include "fetch/schema_source.h"
+#include "http/counts.h"
 #include "kafka/statistics.h"
 #include "metrics/families.h"
 #include "metrics/stream_metrics.h"
@@ -31,6 +33,9 @@ int64_t lag_of(const kafka::ConsumerStatistics::Partition& partition, const Sett
 void collect_resolver(Families& out, const ResolverStatus& status, int64_t now_ms);
 void collect_signer(Families& out, const SignerStatus& status);
 void collect_matcher(Families& out, const MatcherStatus& status);
+
+// Metrics of the HTTP server.
+void collect_http(Families& out, const http::Counts& counts);
 
 // Metrics of records that are fetched from WARC files, and of schemas from a registry.
 void collect_fetches(Families& out, const FetchCounts& counts);

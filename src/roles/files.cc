@@ -237,10 +237,12 @@ absl::Status FilesDaemon::open_input() {
 // Loads the answers that were given. From here on documents by HTTP wait for their verdict.
 absl::Status FilesDaemon::open_intake() {
   if (intake_ == nullptr) return absl::OkStatus();
+  const Clock::time_point start = Clock::now();
   const uint64_t documents = index_->recovered().documents;
   std::vector<std::string> notes;
   ASSIGN_OR_RETURN(receipts_, Receipts::open(o_.state_directory, index_->state()->epoch(), documents, notes));
   for (const std::string& each : notes) log::warn(each);
+  log::info("answers loaded", {{"documents", receipts_->size()}, {"ms", ms_since(start)}});
   answering_ = intake_->sink(*sink_);
   intake_->open(sink_options_.context, documents, index_->engine(), *receipts_);
   return absl::OkStatus();

@@ -170,6 +170,41 @@ void events(std::string& out, const PageData& d) {
   out += "</tbody></table></section>\n";
 }
 
+// The time within which a share of the requests were answered: the bound of a bucket.
+std::string answered_within(const http::Counts& h, uint64_t requests, double part) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < h.kTimes.size(); ++i) {
+    sum += h.times[i];
+    if (static_cast<double>(sum) >= part * static_cast<double>(requests))
+      return fmt::format("{} s", h.kTimes[i]);
+  }
+  return "more than a minute";
+}
+
+void requests(std::string& out, const PageData& d) {
+  if (!d.http) return;
+  const http::Counts& h = *d.http;
+  uint64_t all = 0, refused = 0, put_off = 0;
+  for (const auto& [status, n] : h.responses) {
+    all += n;
+    const bool later = status == 429 || status == 503;
+    (later ? put_off : refused) += status >= 400 ? n : 0;
+  }
+  out += "<section id=http><h2>Requests</h2>\n<dl>";
+  fact(out, "answered", count(all));
+  fact(out, "refused", count(refused));
+  fact(out, "put off (429, 503)", count(put_off));
+  if (all != 0) {
+    fact(out, "half of them within", answered_within(h, all, .5));
+    fact(out, "99 of 100 within", answered_within(h, all, .99));
+  }
+  fact(out, "waiting", count(h.waiting));
+  fact(out, "connections", count(h.connections));
+  fact(out, "bodies in memory", size(static_cast<double>(h.body_bytes)));
+  fact(out, "at most", size(static_cast<double>(h.body_bytes_most)));
+  out += "</dl>\n<p class=soft>Since the start, without probes.</p></section>\n";
+}
+
 void dead_letters(std::string& out, const PageData& d) {
   if (d.dead_letters.empty()) return;
   out +=
@@ -243,6 +278,7 @@ std::string status_page(const PageData& d) {
   index_facts(out, d);
   cluster(out, d);
   lags(out, d);
+  requests(out, d);
   if (decides) {
     events(out, d);
     dead_letters(out, d);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/originals.h"
+#include "http/counts.h"
 #include "state/state_dir.h"
 #include "status/activity.h"
 
@@ -54,6 +55,8 @@ struct PageData {
   std::optional<std::vector<Lag>> lags;  // nullopt: there are no partitions
 
   std::optional<ClusterPart> cluster;  // nullopt: one process does everything
+
+  std::optional<http::Counts> http;
 
   std::vector<LastEvent> events;
   std::vector<DeadLetter> dead_letters;

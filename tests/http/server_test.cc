@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 #include <mutex>
+#include <numeric>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -241,6 +243,49 @@ TEST(Server, ManyClientsAtOnce) {
 }
 
 // No thread waits for an answer that comes later: there are more such requests than threads.
+TEST(Server, CountsWhatItAnswers) {
+  const auto server = start();
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::optional<Reply> waiting;
+  server->route_later("POST", "/later", [&](const Request&, Reply reply) {
+    const std::lock_guard lock(mutex);
+    waiting = std::move(reply);
+    changed.notify_all();
+  });
+  server->route("GET", "/probe", [](const Request&) { return Response{.body = "well"}; }, Access::probe);
+  const int port = server->port();
+  EXPECT_EQ(status_of(post(port, "/echo", "one")), 200);
+  EXPECT_EQ(status_of(post(port, "/nowhere", "one")), 404);
+  const RawClient broken(port);
+  broken.send("no request\r\n\r\n");
+  EXPECT_EQ(status_of(broken.receive()), 400);
+  EXPECT_EQ(body_of(get(port, "/probe")), "well");
+
+  const RawClient client(port);
+  const std::string body(1000, 'x');
+  client.send("POST /later HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 1000\r\n\r\n" +
+              body);
+  {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return waiting.has_value(); });
+  }
+  const Counts during = server->counts();
+  EXPECT_EQ(during.responses, (std::map<int, uint64_t>{{200, 1}, {400, 1}, {404, 1}})) << "without the probe";
+  EXPECT_EQ(during.waiting, 1u);
+  EXPECT_GE(during.connections, 1u);
+  EXPECT_EQ(during.body_bytes, 1000u);
+  EXPECT_EQ(during.body_bytes_most, 64u << 20);
+  (*waiting)({.body = "late"});
+  EXPECT_EQ(body_of(client.receive()), "late");
+  const Counts after = server->counts();
+  EXPECT_EQ(after.responses.at(200), 2u);
+  EXPECT_EQ(std::accumulate(after.times.begin(), after.times.end(), uint64_t{0}), 4u);
+  EXPECT_GT(after.seconds, during.seconds);
+  EXPECT_EQ(after.waiting, 0u);
+  EXPECT_EQ(after.body_bytes, 0u);
+}
+
 TEST(Server, AnswersLater) {
   ServerOptions options;
   options.threads = 2;

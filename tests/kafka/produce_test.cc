@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <random>
 #include <set>
 #include <sstream>
 #include <thread>
@@ -159,6 +160,54 @@ TEST_F(Produce, ARequestThatComesAgainHearsTheSame) {
   EXPECT_EQ(told("p"), 2u);
   stop();
   EXPECT_EQ(setup_.compare_with_rebuilt(), "");
+}
+
+// Words that cannot be compressed much: a limit of the topic counts compressed bytes.
+std::string random_document(const std::string& id, size_t bytes, std::mt19937& random) {
+  std::string words;
+  while (words.size() < bytes) {
+    for (int i = 0; i < 7; ++i) words += "abcdefghijklmnopqrstuvwxyz012345"[random() % 32];
+    words += ' ';
+  }
+  return fmt::format(R"({{"id":"{}","text":"{}"}})", id, words);
+}
+
+TEST_F(Produce, ADocumentThatIsLargerThanTheTopicTakesCostsItsLine) {
+  std::mt19937 random(7);
+  client_.set_topic_configs(setup_.input(), {{"max.message.bytes", "20000"}});
+  start();
+  std::string body;
+  for (int i = 0; i < 9; ++i)
+    body += random_document(fmt::format("a{}", i), i % 4 == 1 ? 60'000 : 3'000, random) + "\n";
+  const std::string answer = insert(body, kLines);
+  EXPECT_EQ(status_of(answer), 200);
+  EXPECT_THAT(answer, HasSubstr("Doppel-Rejected: 2\r\n"));
+  const std::vector<std::string> lines = lines_of(body_of(answer));
+  ASSERT_EQ(lines.size(), 9u);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (i % 4 == 1) {
+      EXPECT_THAT(lines[i],
+                  HasSubstr(fmt::format(R"({{"line":{},"error":{{"status":413,"message":")", i + 1)));
+      EXPECT_THAT(lines[i], HasSubstr(setup_.input() + " takes (max.message.bytes)"));
+    } else {
+      EXPECT_THAT(lines[i], HasSubstr(fmt::format(R"("id":"a{}","verdict":"unique")", i)));
+    }
+  }
+  EXPECT_EQ(in_topic(), 7u);
+  EXPECT_THAT(insert(random_document("b", 60'000, random)), HasSubstr(R"({"line":1,"error":{"status":413,)"));
+
+  // The limit is lowered while the daemon has a producer. Together these are too large, and each is not.
+  client_.set_topic_configs(setup_.input(), {{"max.message.bytes", "5000"}});
+  body.clear();
+  for (int i = 0; i < 12; ++i)
+    body += random_document(fmt::format("c{}", i), i == 5 ? 15'000 : 3'000, random) + "\n";
+  const std::vector<std::string> later = lines_of(body_of(insert(body, kLines)));
+  ASSERT_EQ(later.size(), 12u);
+  for (size_t i = 0; i < later.size(); ++i)
+    EXPECT_THAT(later[i], HasSubstr(i == 5 ? std::string(R"({"line":6,"error":{"status":413,)")
+                                           : fmt::format(R"("id":"c{}","verdict":"unique")", i)));
+  EXPECT_EQ(in_topic(), 18u);
+  stop();
 }
 
 TEST_F(Produce, ManyClientsAtOnce) {

@@ -99,6 +99,11 @@ class Daemon:
         text = get(self.url + "/metrics")
         return sum(float(v) for v in re.findall(rf"^{name}(?:{{[^}}]*}})? (\S+)$", text, re.M))
 
+    def check(self, text):
+        request = urllib.request.Request(self.url + "/v1/check", text.encode(), {"Content-Type": "text/plain"})
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            assert answer.status == 200
+
     def end(self):
         self.process.terminate()
         assert self.process.wait(timeout=60) == 0, self.log.read_text()
@@ -315,11 +320,13 @@ def main():
         daemon = Daemon(args.binary, folder, settings, 2)
         rounds = 0
 
-        def some_load(seconds):
+        def some_load(seconds, questions=5):
             until = time.monotonic() + seconds
             while time.monotonic() < until:
                 load.mixed(60, int(time.time() * 1000))
                 load.send()
+                for _ in range(questions):
+                    daemon.check("Are these words in the index of this daemon?")
                 time.sleep(0.1)
 
         while daemon.metric("doppel_transaction_aborts_total") == 0:
@@ -332,7 +339,7 @@ def main():
             load.send()
             wait_for("the backlog", lambda: daemon.metric("doppel_documents_total") > settled + 300)
             daemon.process.send_signal(signal.SIGSTOP)
-            some_load(4)
+            some_load(4, questions=0)
             daemon.process.send_signal(signal.SIGCONT)
             wait_for("what becomes of it", lambda: daemon.metric("doppel_transaction_aborts_total") > 0
                      or daemon.metric("doppel_documents_total") == load.sent())

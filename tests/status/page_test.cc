@@ -62,6 +62,32 @@ TEST(Page, ShowsWhatItIsGiven) {
   EXPECT_THAT(status_page({}), HasSubstr("The stream is busy"));
 }
 
+TEST(Page, ShowsRequests) {
+  PageData data;
+  EXPECT_THAT(status_page(data), Not(HasSubstr("id=http")));
+  data.http.emplace();
+  EXPECT_THAT(status_page(data), Not(HasSubstr("half of them")));
+  data.http = http::Counts{.responses = {{200, 90}, {404, 5}, {429, 2}, {503, 3}},
+                           .times = {60, 39, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1},
+                           .connections = 1234,
+                           .waiting = 7,
+                           .body_bytes = 1536,
+                           .body_bytes_most = 64 << 20};
+  std::string page = status_page(data);
+  EXPECT_THAT(page, HasSubstr("<dt>answered</dt><dd>100</dd>"));
+  EXPECT_THAT(page, HasSubstr("<dt>refused</dt><dd>5</dd>"));
+  EXPECT_THAT(page, HasSubstr("<dt>put off (429, 503)</dt><dd>5</dd>"));
+  EXPECT_THAT(page, HasSubstr("<dt>half of them within</dt><dd>0.0003 s</dd>"));
+  EXPECT_THAT(page, HasSubstr("<dt>99 of 100 within</dt><dd>0.001 s</dd>"));
+  EXPECT_THAT(page, HasSubstr("<dt>waiting</dt><dd>7</dd>"));
+  EXPECT_THAT(page, HasSubstr("<dt>connections</dt><dd>1,234</dd>"));
+  EXPECT_THAT(page, HasSubstr("<dt>bodies in memory</dt><dd>1.5 KiB</dd>"));
+  EXPECT_THAT(page, HasSubstr("<dt>at most</dt><dd>64.0 MiB</dd>"));
+  data.http->times = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 100};
+  page = status_page(data);
+  EXPECT_THAT(page, HasSubstr("<dt>half of them within</dt><dd>more than a minute</dd>"));
+}
+
 TEST(Page, CountsRelations) {
   PageData data{.now_ms = 9'000'000};
   data.samples = {{.at_ms = 1'000}, {.at_ms = 9'000'000, .documents = 10, .unique = 4, .near = 5}};
