@@ -1,16 +1,17 @@
-"""Puts the licences of all code in a wheel into it.
+"""Puts the licences of all code in a wheel, or in the tarball, into it.
 
-usage: licences.py UNPACKED-WHEEL LIBRARIES LICENCE...
+usage: licences.py UNPACKED LIBRARIES LICENCE...
 
-LIBRARIES is a file that names the libraries whose code is in the wheel, one on a line. They belong to Debian's packages, which
-have copyright files. LICENCE is NAME=FILE, for code that comes from elsewhere.
+UNPACKED is an unpacked wheel, or the folder of the tarball that gets the folder `licenses`. LIBRARIES is a file that names the
+libraries whose code is in it, one on a line. They belong to Debian's packages, which have copyright files. LICENCE is NAME=FILE,
+for code that comes from elsewhere.
 """
 import pathlib
 import re
 import subprocess
 import sys
 
-SOURCES = """The code of these source packages of Debian is in this wheel. `apt-get source NAME=VERSION` gets each.
+SOURCES = """The code of these source packages of Debian is in what you have. `apt-get source NAME=VERSION` gets each.
 
 """
 
@@ -19,9 +20,7 @@ def ask(*command):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
-def main(wheel, libraries, others):
-    information, = wheel.glob("*.dist-info")
-    folder = information / "licenses"
+def gather(folder, libraries, others):
     folder.mkdir(exist_ok=True)
     owners = ask("dpkg", "-S", *sorted({str(pathlib.Path(name).resolve()) for name in libraries})).splitlines()
     sources = set()
@@ -33,6 +32,14 @@ def main(wheel, libraries, others):
     for other in others:
         name, _, file = other.partition("=")
         (folder / name).write_bytes(pathlib.Path(file).read_bytes())
+
+
+def main(unpacked, libraries, others):
+    information = next(unpacked.glob("*.dist-info"), None)
+    folder = (information or unpacked) / "licenses"
+    gather(folder, libraries, others)
+    if not information:
+        return
     metadata = information / "METADATA"
     head, _, body = re.sub(r"^License-File: .*\n", "", metadata.read_text(), flags=re.M).partition("\n\n")
     files = "".join(f"\nLicense-File: {file.name}" for file in sorted(folder.iterdir()))

@@ -137,10 +137,30 @@ class Client {
     if (!context.said) context.said = said_by(curl);
     // The caller takes less if it has enough.
     if (result == CURLE_OK || (result == CURLE_WRITE_ERROR && context.said->code != 0)) return *context.said;
-    return absl::UnavailableError(curl_easy_strerror(result));
+    return error_of(result);
   }
 
  private:
+  // Unavailable: it may work later.
+  static absl::Status error_of(CURLcode result) {
+    switch (result) {
+      case CURLE_SSL_CACERT_BADFILE:
+        return absl::FailedPreconditionError(
+            "no file with trusted certificates can be read; install ca-certificates, or name a file with "
+            "SSL_CERT_FILE");
+      case CURLE_PEER_FAILED_VERIFICATION:
+        return absl::FailedPreconditionError(
+            "the server's certificate is not trusted; if it should be, name a file with its authority's "
+            "certificate with SSL_CERT_FILE");
+      case CURLE_TOO_MANY_REDIRECTS:
+      case CURLE_UNSUPPORTED_PROTOCOL:
+      case CURLE_URL_MALFORMAT:
+        return absl::FailedPreconditionError(curl_easy_strerror(result));
+      default:
+        return absl::UnavailableError(curl_easy_strerror(result));
+    }
+  }
+
   const DownloadOptions& options_;
   const std::atomic<bool>& cancel_;
   std::unique_ptr<CURL, void (*)(CURL*)> curl_;
@@ -255,7 +275,7 @@ absl::StatusOr<Said> Downloads::ask(Client& client, const Asked& asked, std::str
         return absl::PermissionDeniedError(fmt::format("{}; set AWS_REGION={}", text, said->bucket_region));
       return absl::PermissionDeniedError(text);
     }
-    if (!said.ok() && !absl::IsUnavailable(said.status())) return said.status();
+    if (!said.ok() && !absl::IsUnavailable(said.status())) return absl::Status(said.status().code(), text);
     std::unique_lock lock(mutex_);
     if (options_.stop() || cancel_) return absl::CancelledError("interrupted");
     if (Clock::now() - first + wait > options_.max_wait) return absl::UnavailableError(text);

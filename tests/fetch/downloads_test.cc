@@ -136,6 +136,45 @@ TEST_F(DownloadsTest, AMissingFileIsNamedAndTheOthersAreRead) {
   EXPECT_TRUE(absl::IsUnavailable(open_files_source(remote({"away/x"}, small_pieces()), "").status()));
 }
 
+// Waiting does not help, so nobody waits.
+TEST_F(DownloadsTest, AServerThatIsNotTrustedIsAnErrorAtOnce) {
+  const std::string folder = directory_.path();
+  ASSERT_EQ(std::system(
+                fmt::format("openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=127.0.0.1 -addext "
+                            "subjectAltName=IP:127.0.0.1 -keyout {0}/key -out {0}/certificate 2>{0}/openssl",
+                            folder)
+                    .c_str()),
+            0);
+  write("a.jsonl", "{}\n");
+  std::filesystem::create_directory(directory_ / "secure");
+  const int port = free_port();
+  const Nginx secure(
+      directory_ / "secure", port,
+      fmt::format("ssl_certificate {0}/certificate; ssl_certificate_key {0}/key; location / {{ root "
+                  "{0}/files; }}",
+                  folder),
+      "ssl");
+  ASSERT_TRUE(secure.running);
+  FilesSourceOptions options = local({});
+  options.paths = {fmt::format("https://127.0.0.1:{}/a.jsonl", port)};
+  const auto open_with = [&](const std::string& certificates) {
+    ::setenv("AWS_CA_BUNDLE", certificates.c_str(), 1);  // before SSL_CERT_FILE, which may be set
+    DownloadOptions how = small_pieces();
+    how.max_wait = 1h;
+    options.remote = make_downloads(std::move(how));
+    const absl::Status status = open_files_source(options, "").status();
+    ::unsetenv("AWS_CA_BUNDLE");
+    return status;
+  };
+  EXPECT_TRUE(open_with(folder + "/certificate").ok());
+  const absl::Status other = open_with("/etc/ssl/certs/ca-certificates.crt");
+  EXPECT_THAT(std::string(other.message()), HasSubstr("/a.jsonl: the server's certificate is not trusted"));
+  EXPECT_TRUE(absl::IsFailedPrecondition(other));
+  const absl::Status none = open_with(folder + "/nothing");
+  EXPECT_THAT(std::string(none.message()),
+              HasSubstr("install ca-certificates, or name a file with SSL_CERT_FILE"));
+}
+
 TEST(Downloads, WithoutANetworkURLsAreRefused) {
   FilesSourceOptions options;
   options.paths = {"https://user:password@example.org/x?secret"};

@@ -105,11 +105,12 @@ with tempfile.TemporaryDirectory() as temporary:
     assert {"doppel/Chart.yaml", "doppel/files/doppel-alerts.yml", "doppel/files/doppel-overview.json"} <= set(chart), chart
     assert run("dpkg-deb", "-f", next(outputs[0].glob("*.deb")), "Version").strip() == f"{VERSION}+{SYSTEM}"
 
-    # A dry run makes every part. The wheels and the image, which have tests of their own, are made by programs that only write files.
+    # A dry run makes every part. The tarball, the wheels and the image, which have tests of their own, are made by programs that only write files.
     run("git", "-C", one, "reset", "-q", "--hard", "HEAD~1")
     for name, makes in {
         "scripts/wheel": """[ "$1" = --arm64 ] && m=aarch64 && shift || m=x86_64
 for p in cp311-cp311 cp312-abi3; do echo $m >"$2/doppel_dedup-VERSION-$p-manylinux_2_27_$m.manylinux_2_28_$m.whl"; done""",
+        "scripts/tarball": 'echo t >"$2/doppel-VERSION-linux-x86_64.tar.gz"',
         "scripts/sdist": 'echo s >"$2/doppel_dedup-VERSION.tar.gz"',
         "docker": """echo "$*" >>"$0.calls"
 for last; do [ "$1" = --output ] && to=${2##*dest=}; shift $(($# > 1)); done
@@ -150,12 +151,12 @@ for last; do [ "$1" = --output ] && to=${2##*dest=}; shift $(($# > 1)); done
     assert "making" not in said and "not made here" not in said, said
     run("sha256sum", "-c", "--strict", "SHA256SUMS", cwd=dry)
     (folder / "docker/docker").write_text("#!/bin/sh\nexit 1\n")
-    refuse(one, VERSION, "--dry-run", "-o", dry, because="the image needs docker with buildx, which is not here; name the other parts: source, deb, wheels, sums\n")
+    refuse(one, VERSION, "--dry-run", "-o", dry, because="the image needs docker with buildx, which is not here; name the other parts: source, deb, tarball, wheels, sums\n")
 
     # The workflow makes each part, and every system of which a release has a package.
     workflow = (ARGS.source / ".github/workflows/release.yml").read_text()
     parts = {part for line in re.findall(r"scripts/release (.*)", workflow) for part in line.split() if part.isalpha()}
-    assert parts == {"source", "deb", "wheels", "image", "sums"}, parts
+    assert parts == {"source", "deb", "tarball", "wheels", "image", "sums"}, parts
     systems = re.findall(r"- \{?image: (\w+):([\d.]+)", workflow)
     assert {f"{name}{number}" for name, number in systems} == {re.search(r"\+(.*)_", name)[1] for name in missing} | {SYSTEM}, systems
 print(f"prepared, refused, released twice with the same bytes: {', '.join(files)}; a dry run told of {len(told)} files")

@@ -11,6 +11,9 @@ if(Python3_FOUND AND NOT DOPPEL_SANITIZE)
   packaging_test(notify 120 --binary $<TARGET_FILE:doppel_cli>)
   packaging_test(deb 600 --build ${CMAKE_BINARY_DIR})
   packaging_test(release 600 --source ${PROJECT_SOURCE_DIR} --build ${CMAKE_BINARY_DIR})
+  if(absl_VERSION VERSION_EQUAL 20220623)  # Debian 12's
+    packaging_test(tarball 900 --source ${PROJECT_SOURCE_DIR} --binary $<TARGET_FILE:doppel_cli>)
+  endif()
   packaging_test(image 1800 --source ${PROJECT_SOURCE_DIR})  # a quarter of an hour where its compiler cache is cold
   # So it begins first, and compiles while other tests wait for brokers: CTest begins those without fixtures last.
   set_tests_properties(packaging/image PROPERTIES COST 900 FIXTURES_REQUIRED packaging_venv)

@@ -1,9 +1,13 @@
-// What Debian 12's libraries take from glibc and cannot have in an extension for glibc 2.28.
+// What Debian 12's libraries take from glibc and cannot have in what is linked for glibc 2.28.
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -18,7 +22,7 @@ extern "C" {
 FILE* stdin;
 FILE* stdout;
 FILE* stderr;
-char __libc_single_threaded = 0;  // Python has threads
+char __libc_single_threaded = 0;  // there are threads
 // ICU's functions for time zones, which doppel does not call, read these.
 long __timezone;
 char* tzname[2];
@@ -51,5 +55,23 @@ unsigned arc4random() {
   unsigned out = 0;
   if (getentropy(&out, sizeof out) != 0) std::abort();
   return out;
+}
+
+// The older function waits for the time of day, which may be set meanwhile. So this wakes its caller every
+// second, as a condition may at any time.
+int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
+                           const timespec* until) {
+  constexpr long kSecond = 1'000'000'000;
+  timespec now, day;
+  clock_gettime(clock, &now);
+  clock_gettime(CLOCK_REALTIME, &day);
+  const long seconds = std::clamp<long>(until->tv_sec - now.tv_sec, -2, 3);
+  const long left = seconds * kSecond + until->tv_nsec - now.tv_nsec;
+  if (left <= 0) return ETIMEDOUT;
+  const long end = day.tv_nsec + std::min(left, kSecond);
+  day.tv_sec += end / kSecond;
+  day.tv_nsec = end % kSecond;
+  const int waited = pthread_cond_timedwait(condition, mutex, &day);
+  return waited == ETIMEDOUT && left > kSecond ? 0 : waited;
 }
 }
