@@ -20,23 +20,26 @@
 namespace doppel {
 namespace {
 
-std::string member_json(std::string_view id, std::string_view event_id, std::string_view kind,
-                        uint32_t similarity_ppm) {
-  std::string out = "{\"id\":";
-  append_json_string(out, id);
-  out += ",\"event_id\":";
-  append_json_string(out, event_id);
-  out += ",\"kind\":";
-  append_json_string(out, kind);
-  out += ",\"similarity\":";
-  append_json_ppm(out, similarity_ppm);
-  return out + '}';
+// A document of a cluster.
+struct Member {
+  std::string id, event_id, date, kind;  // no kind: the original
+  uint32_t similarity_ppm = 0;
+};
+
+void append_text(std::string& out, std::string_view name, std::string_view text) {
+  out += fmt::format("\"{}\":", name);
+  append_json_string(out, text);
 }
+
+struct ClustersOptions {
+  bool join =
+      false;  // an original that contains most of another one, or is contained in it, is in its cluster
+  bool versions = false;  // the documents of a cluster in the order of their dates
+};
 
 class Clusters {
  public:
-  // With `join`, an original that contains most of another one, or is contained in it, is in its cluster.
-  explicit Clusters(bool join) : join_(join) {}
+  explicit Clusters(const ClustersOptions& options) : options_(options) {}
 
   // Repeated events (from an at-least-once output, or a topic that is read twice) change nothing.
   void add(const ReadEvent& event) {
@@ -46,16 +49,19 @@ class Clusters {
       return;
     }
     const bool partial = event.type == ReadEvent::Type::partial_copy_of;
-    if (event.type != ReadEvent::Type::duplicate_of && !(partial && join_)) return;
+    if (event.type != ReadEvent::Type::duplicate_of && !(partial && options_.join)) return;
     if (!seen_.emplace(event.event_id).second) return;
     if (partial) {
       for (const ReadRelation& relation : event.relations)
         if (relation.relation != "shares") join(event, relation);
       return;
     }
-    Cluster& cluster = clusters_[place_of(event.cluster_id, event.original_id)];
-    if (cluster.copies++ != 0) cluster.members += ',';
-    cluster.members += member_json(event.id, event.event_id, event.kind, event.similarity_ppm);
+    Cluster& cluster = clusters_[place_of(event.cluster_id, event.original_id, event.original_date)];
+    cluster.copies.push_back({.id = std::string(event.id),
+                              .event_id = std::string(event.event_id),
+                              .date = date_of(event.date),
+                              .kind = std::string(event.kind),
+                              .similarity_ppm = event.similarity_ppm});
   }
 
   void write() const {
@@ -68,18 +74,24 @@ class Clusters {
 
  private:
   struct Cluster {
-    std::string id, event_id;  // of the original
-    std::string members, removed;
-    std::string joined;  // this original as a member of the cluster that it joined
-    uint64_t copies = 0;
+    Member original;  // with a kind if this cluster joined another one
+    std::string removed;
+    std::vector<Member> copies;
     size_t head = 0;  // an earlier cluster that this one joined; its own index: none
   };
 
-  size_t place_of(std::string_view cluster_id, std::string_view id) {
+  // Only --versions needs dates.
+  std::string date_of(std::string_view date) const {
+    return options_.versions ? std::string(date) : std::string();
+  }
+
+  size_t place_of(std::string_view cluster_id, std::string_view id, std::string_view date) {
     const auto [place, fresh] = places_.try_emplace(std::string(cluster_id), clusters_.size());
     if (fresh) {
-      clusters_.push_back(
-          {.id = std::string(id), .event_id = std::string(cluster_id), .head = clusters_.size()});
+      Cluster& cluster = clusters_.emplace_back();
+      cluster.original = {
+          .id = std::string(id), .event_id = std::string(cluster_id), .date = date_of(date), .kind = {}};
+      cluster.head = clusters_.size() - 1;
     }
     return place->second;
   }
@@ -90,40 +102,76 @@ class Clusters {
   }
 
   void join(const ReadEvent& event, const ReadRelation& relation) {
-    const size_t original = head_of(place_of(relation.cluster_id, relation.original_id));
-    const size_t document = head_of(place_of(event.event_id, event.id));
+    const size_t original =
+        head_of(place_of(relation.cluster_id, relation.original_id, relation.original_date));
+    const size_t document = head_of(place_of(event.event_id, event.id, event.date));
     if (original == document) return;
     Cluster& later = clusters_[std::max(original, document)];
     later.head = std::min(original, document);
-    later.joined =
-        member_json(later.id, later.event_id, relation.relation,
-                    relation.relation == "contained" ? relation.of_document_ppm : relation.of_original_ppm);
+    later.original.kind = relation.relation;
+    later.original.similarity_ppm =
+        relation.relation == "contained" ? relation.of_document_ppm : relation.of_original_ppm;
+  }
+
+  void append(const Member& member, std::string& out) const {
+    out += '{';
+    append_text(out, "id", member.id);
+    out += ',';
+    append_text(out, "event_id", member.event_id);
+    if (options_.versions) {
+      out += ",\"date\":";
+      member.date.empty() ? void(out += "null") : append_json_string(out, member.date);
+    }
+    out += ',';
+    append_text(out, "kind", member.kind.empty() ? "original" : member.kind);
+    if (!member.kind.empty()) {
+      out += ",\"similarity\":";
+      append_json_ppm(out, member.similarity_ppm);
+    }
+    out += '}';
   }
 
   void write(const Cluster& head, const std::vector<size_t>& parts) const {
-    std::string members;
-    uint64_t size = 0;
+    std::vector<const Member*> members;
     for (const size_t part : parts) {
-      const Cluster& cluster = clusters_[part];
-      for (const std::string* each : {&cluster.joined, &cluster.members}) {
-        if (!members.empty() && !each->empty()) members += ',';
-        members += *each;
-      }
-      size += cluster.copies + 1;
+      members.push_back(&clusters_[part].original);
+      for (const Member& copy : clusters_[part].copies) members.push_back(&copy);
     }
-    std::string out = "{\"cluster_id\":";
-    append_json_string(out, head.event_id);
-    out += ",\"id\":";
-    append_json_string(out, head.id);
-    out += fmt::format(",\"size\":{},\"duplicates\":[{}]", size, members);
+    const size_t size = members.size();
+    if (options_.versions) {
+      std::stable_sort(members.begin(), members.end(), [](const Member* a, const Member* b) {
+        return a->date.empty() != b->date.empty() ? b->date.empty() : a->date < b->date;
+      });
+    } else {
+      members.erase(members.begin());  // the line begins with it
+    }
+    std::string out = "{";
+    append_text(out, "cluster_id", head.original.event_id);
+    out += ',';
+    append_text(out, "id", head.original.id);
+    out += fmt::format(",\"size\":{}", size);
+    if (options_.versions) {
+      const auto dated = std::find_if(members.rbegin(), members.rend(),
+                                      [](const Member* member) { return !member->date.empty(); });
+      if (dated != members.rend()) {
+        out += ',';
+        append_text(out, "last", (*dated)->event_id);
+      }
+    }
+    out += options_.versions ? ",\"versions\":[" : ",\"duplicates\":[";
+    for (size_t i = 0; i < members.size(); ++i) {
+      if (i != 0) out += ',';
+      append(*members[i], out);
+    }
+    out += ']';
     if (!head.removed.empty()) {
-      out += ",\"removed\":";
-      append_json_string(out, head.removed);
+      out += ',';
+      append_text(out, "removed", head.removed);
     }
     print_out("{}}}\n", out);
   }
 
-  const bool join_;
+  const ClustersOptions options_;
   std::vector<Cluster> clusters_;  // in the order of their first copies
   absl::flat_hash_map<std::string, size_t> places_;
   absl::flat_hash_set<std::string> seen_;
@@ -131,7 +179,7 @@ class Clusters {
 
 class Gatherer {
  public:
-  explicit Gatherer(bool join) : clusters_(join) {}
+  explicit Gatherer(const ClustersOptions& options) : clusters_(options) {}
 
   absl::Status add(const std::string& place, const std::string& text) {
     ReadEvent event;
@@ -196,6 +244,7 @@ int clusters_main(int argc, char** argv) {
       "Examples:\n"
       "  doppel clusters --events duplicates.jsonl > clusters.jsonl\n"
       "  doppel clusters --events duplicates.jsonl --join contained\n"
+      "  doppel clusters --events duplicates.jsonl --join contained --versions > history.jsonl\n"
       "  doppel clusters --events doppel-duplicates --config doppel.yaml > clusters.jsonl\n"
       "  zstdcat events/*.zst | doppel clusters --events -",
       "doppel clusters");
@@ -211,6 +260,10 @@ int clusters_main(int argc, char** argv) {
                  "partial-copy-of), is in its cluster with all its copies")
       ->check(CLI::IsMember({"contained"}))
       ->type_name("RELATION");
+  bool versions = false;
+  app.add_flag("--versions", versions,
+               "each cluster's documents, the original too, in the order of their dates, and the last one; "
+               "those without a date come last");
   add_common_flags(app, common);
   app.footer("Exit codes: 0 done; 2 wrong usage, or a line that is not an event; 3 a read or write error.");
   if (auto code = parse_flags(app, argc, argv)) return *code;
@@ -222,7 +275,7 @@ int clusters_main(int argc, char** argv) {
   for (const std::string& input : inputs) places.push_back({"--events", input});
   if (const absl::Status status = check_outputs(outputs, places); !status.ok())
     return fail("clusters", status, kExitUsage);
-  Gatherer gatherer(join == "contained");
+  Gatherer gatherer({.join = join == "contained", .versions = versions});
   for (const std::string& input : inputs) {
     const absl::Status status = gatherer.input(config->options, input);
     if (!status.ok())

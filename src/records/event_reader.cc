@@ -20,6 +20,12 @@ absl::Status read_share(const dom::element& from, std::string_view name, uint32_
   return absl::OkStatus();
 }
 
+// Empty if it is null or missing.
+std::string_view text_at(const dom::element& from, std::string_view pointer) {
+  std::string_view out;
+  return from.at_pointer(pointer).get(out) == simdjson::SUCCESS ? out : std::string_view();
+}
+
 absl::Status read_partial_copy(const dom::element& root, bool verdict, ReadEvent& out) {
   out.type = ReadEvent::Type::partial_copy_of;
   dom::array relations;
@@ -27,12 +33,14 @@ absl::Status read_partial_copy(const dom::element& root, bool verdict, ReadEvent
       root.at_pointer(verdict ? "/id" : "/document/id").get(out.id) != simdjson::SUCCESS ||
       root["relations"].get(relations) != simdjson::SUCCESS)
     return invalid("no event_id, no id or no relations");
+  out.date = text_at(root, verdict ? "/date" : "/document/date");
   for (const dom::element each : relations) {
     ReadRelation& relation = out.relations.emplace_back();
     if (each["relation"].get(relation.relation) != simdjson::SUCCESS ||
         each["cluster_id"].get(relation.cluster_id) != simdjson::SUCCESS ||
         each.at_pointer(verdict ? "/id" : "/original/id").get(relation.original_id) != simdjson::SUCCESS)
       return invalid("a relation without its name, cluster_id or original");
+    relation.original_date = text_at(each, "/original/date");
     RETURN_IF_ERROR(read_share(each, "of_document", relation.of_document_ppm));
     RETURN_IF_ERROR(read_share(each, "of_original", relation.of_original_ppm));
   }
@@ -82,6 +90,8 @@ absl::Status EventReader::read(const std::string& line, ReadEvent& out) {
   text(out.event_id, "/event_id");
   text(out.id, "/document/id");
   text(out.kind, "/kind");
+  out.date = text_at(root, "/document/date");
+  out.original_date = text_at(root, "/original/date");
   RETURN_IF_ERROR(read_share(root, "similarity", out.similarity_ppm));
   return status;
 }

@@ -15,7 +15,7 @@
 namespace doppel {
 
 struct ReadRelation {
-  std::string_view relation, cluster_id, original_id;
+  std::string_view relation, cluster_id, original_id, original_date;
   uint32_t of_document_ppm = 0, of_original_ppm = 0;
 };
 
@@ -24,6 +24,7 @@ struct ReadEvent {  // views are valid until the next read()
   enum class Type { duplicate_of, partial_copy_of, original_removed, other };
   Type type = Type::other;
   std::string_view event_id, cluster_id, id, original_id, kind, reason;
+  std::string_view date, original_date;  // ISO 8601; empty: there is none
   uint32_t similarity_ppm = 0;
   std::vector<ReadRelation> relations;  // of a partial copy
 };

@@ -37,6 +37,32 @@ TEST(ClustersCommand, AsScanWritesThem) {
   EXPECT_EQ(run_doppel("clusters --events " + (dir / "events") + " " + (dir / "again")).out, expected.out);
 }
 
+// A story that grows: an early short form, a correction, a longer form, and one without a date.
+TEST(ClustersCommand, VersionsAreInTheOrderOfTheirDates) {
+  TempDir dir;
+  const auto line = [](const std::string& id, const std::string& date, int from, int to) {
+    std::string text;
+    for (int w = from; w < to; ++w) text += "w" + std::to_string(w) + " ";
+    return R"({"id":")" + id + "\"," + (date.empty() ? "" : R"("date":")" + date + "\",") + R"("text":")" +
+           text + "\"}\n";
+  };
+  write_file(dir / "in.jsonl", line("noon", "2026-03-01T12:00:00Z", 0, 400) + line("undated", "", 2, 400) +
+                                   line("evening", "2026-03-01T18:00:00+00:00", 0, 900) +
+                                   line("morning", "2026-03-01T06:00:00Z", 0, 398) +
+                                   line("other", "2026-03-01T07:00:00Z", 5000, 5400));
+  const Ran events = run_doppel("scan -q --relations contained,contains " + (dir / "in.jsonl"));
+  write_file(dir / "events", events.out);
+  const std::string out = run_doppel("clusters --join contained --versions --events " + (dir / "events")).out;
+  EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 1) << out;
+  EXPECT_THAT(out, HasSubstr(R"("id":"noon","size":4,"last":")" + (dir / "in.jsonl")));
+  EXPECT_THAT(out, ::testing::ContainsRegex(
+                       R"("versions":\[\{"id":"morning",.*"date":"2026-03-01T06:00:00Z","kind":"near",.*\},)"
+                       R"(\{"id":"noon",.*"kind":"original"\},\{"id":"evening",.*"kind":"contains",.*\},)"
+                       R"(\{"id":"undated",.*"date":null,"kind":"near",)"));
+  const std::string near = run_doppel("clusters --versions --events " + (dir / "events")).out;
+  EXPECT_THAT(near, HasSubstr(R"("size":3)"));
+}
+
 // With --join, a story and its excerpts are one cluster, whichever way the events state the relations.
 TEST(ClustersCommand, JoinsWhatIsContained) {
   TempDir dir;
