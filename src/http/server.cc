@@ -369,9 +369,17 @@ struct Server::Impl::Connection : std::enable_shared_from_this<Connection> {
   std::optional<Response> unpack_body() {
     if (coding.empty()) return std::nullopt;
     Budget::Full full = Budget::Full::no;
-    const auto room = [&](uint64_t bytes) { return (full = held.take(bytes)) == Budget::Full::no; };
+    // A body counts once, packed or unpacked, whichever is larger: so the largest one fits into a share.
+    uint64_t counted = packed.size();
+    const auto room = [&](uint64_t bytes) {
+      const uint64_t more = bytes - std::min(bytes, counted);
+      full = held.take(more);
+      if (full == Budget::Full::no) counted -= bytes - more;
+      return full == Budget::Full::no;
+    };
     switch (unpack(coding, packed, server.options.max_body, room, body)) {
       case Unpacked::whole:
+        std::string().swap(packed);
         return std::nullopt;
       case Unpacked::unknown_coding: {
         Response out = error(415, "a body may be packed with gzip or zstd, and with nothing else");

@@ -66,8 +66,8 @@ Unpacked unzstd(std::string_view in, Out& out) {
     const size_t left = ZSTD_decompressStream(context.get(), &to, &from);
     if (ZSTD_isError(left) != 0) return Unpacked::damaged;
     if (const Unpacked added = out.add(piece.data(), to.pos); added != Unpacked::whole) return added;
-    if (from.pos < from.size || to.pos == to.size) continue;
-    return left == 0 ? Unpacked::whole : Unpacked::damaged;
+    if (from.pos == from.size && left == 0) return Unpacked::whole;  // also when the piece is exactly full
+    if (from.pos == from.size && to.pos < to.size) return Unpacked::damaged;
   }
 }
 

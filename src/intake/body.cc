@@ -140,7 +140,11 @@ std::optional<Response> read_body(const Request& request, const FormatOptions& f
     if (value.empty()) return http::error(400, fmt::format("the {} in the query is empty", name));
     *to = value;
   }
-  if (request.body.empty()) return http::error(400, "the body is empty: send the documents in it");
+  if (request.body.empty()) {
+    return request.header("content-length") || request.header("transfer-encoding")
+               ? http::error(400, "the body is empty: send the documents in it")
+               : http::error(411, "there is no body: send the documents in it, with their Content-Length");
+  }
 
   if (*kind == BodyKind::warc && packing_in(request.body) != Packing::none)
     return wrong_type("the WARC file is compressed; send it with Content-Encoding: gzip (or zstd) instead");

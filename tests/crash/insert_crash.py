@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Kills `doppel serve` while clients insert documents by HTTP and send again what was not answered. Every document must be
-judged exactly once, as a scan judges them in that order, and each sender must hear what the events say, however often it asks.
+"""Kills `doppel serve` while clients insert documents by HTTP and send again what was not answered; its disk is full, slow or
+broken. Every document must be judged exactly once, as a scan judges them in that order, and each sender must hear what the
+events say, however often it asks.
 
   insert_crash.py --binary build/release/doppel                 what the tests run
   insert_crash.py --binary build/release/doppel --kills 1000    longer
@@ -18,7 +19,7 @@ import tempfile
 import threading
 import time
 
-from serve_crash import POINTS, Daemon, World, check, options_of, verify
+from serve_crash import FAULTS, POINTS, Daemon, World, check, options_of, verify
 
 CLIENTS = 3
 
@@ -97,6 +98,28 @@ class Client(threading.Thread):
                 time.sleep(0.01)  # until the daemon is there again
 
 
+def trouble(rng, work):
+    """What befalls a life of the daemon: its environment, what runs before it, settings, and what it says if that ends it."""
+    kind = rng.choice(["point", "point", "kill", "kill", "fault", "slow"])
+    if kind == "point":
+        return {"DOPPEL_KILL_AT": f"{rng.choice(POINTS)}:{rng.randint(1, 6)}"}, [], [], None
+    if kind == "kill" or shutil.which("strace") is None:
+        return None, [], [], None
+    # -D: the process is the daemon, not strace, which blocks SIGTERM.
+    strace = ["strace", "-D", "-f", "-qq", "-o", "/dev/null"]
+    settings = ["--set", "state.fsync=commit", "--set", f"state.checkpoint_documents={rng.choice([20, 1000])}"]
+    if kind == "slow":
+        calls = "fsync,fdatasync,pwrite64"
+        return None, [*strace, "-e", f"trace={calls}", "-e", f"inject={calls}:delay_exit={rng.choice([2_000, 20_000])}"], settings, None
+    call, error, message = rng.choice(FAULTS)
+    name = {"rename": "/^rename"}.get(call, call)
+    once = rng.choice(["", "+"])  # +: the disk stays full, or broken
+    prefix = [*strace, "-e", f"trace={name}", "-e", f"inject={name}:error={error}:when={rng.randint(1, 30)}{once}"]
+    if call == "write":  # of events, not of the log or a connection
+        prefix += ["-P", os.path.join(os.path.realpath(work), "state", "events")]
+    return None, prefix, settings, message
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binary", required=True)
@@ -112,28 +135,35 @@ def main():
     port, lock = free_port(), threading.Lock()
     clients = [Client(random.Random(f"{args.seed} {i}"), world, lock, port, i) for i in range(CLIENTS)]
 
-    def start(environment=None):
+    def start(environment=None, prefix=(), settings=()):
         with lock:
             options = options_of(rng, world)
-        return Daemon(binary, work, [], ["--http", f"127.0.0.1:{port}", *options], environment)
+        return Daemon(binary, work, [], ["--http", f"127.0.0.1:{port}", *options, *settings], environment, prefix)
 
     def heard():
         return sum(len(client.answers) for client in clients)
 
     for client in clients:
         client.start()
-    killed = points = 0
+    killed = points = stopped = slow = 0
     for _ in range(args.kills):
         before = heard()
-        at_point = rng.random() < 0.5
-        daemon = start({"DOPPEL_KILL_AT": f"{rng.choice(POINTS)}:{rng.randint(1, 6)}"} if at_point else None)
+        environment, prefix, settings, message = trouble(rng, work)
+        daemon = start(environment, prefix, settings)
+        slow += bool(prefix) and message is None
         end = time.time() + 60
         # It dies by itself, or after some answers, whose number has nothing to do with when it can be killed.
-        enough = before + rng.randint(1, 60)
+        enough = before + rng.randint(1, 60) * (4 if message else 1)
         while daemon.process.poll() is None and heard() < enough:
             check(all(client.error is None for client in clients), [client.error for client in clients])
             check(time.time() < end, f"{heard()} answers, {before} before; see {work}: {daemon.said()}")
             time.sleep(0.002)
+        if message and daemon.process.poll() is not None:
+            said = daemon.said()
+            check(daemon.process.returncode == 3 and message in said and "state/" in said,
+                  f"{prefix}: exit {daemon.process.returncode}: {said}")
+            stopped += 1
+            continue
         if daemon.process.poll() is not None:
             check(daemon.process.returncode == -signal.SIGKILL, f"{daemon.process.returncode}: {daemon.said()}")
             points += 1
@@ -141,7 +171,7 @@ def main():
         time.sleep(rng.uniform(0, 0.02))
         how = signal.SIGTERM if rng.random() < 0.2 else signal.SIGKILL
         code = daemon.end(how)
-        check(code in (0, -signal.SIGKILL), f"exit {code}: {daemon.said()}")
+        check(code in (0, -signal.SIGKILL) or message and code in (3, -signal.SIGTERM), f"exit {code}: {daemon.said()}")
         killed += code == -signal.SIGKILL
     daemon = start()
     for client in clients:
@@ -161,8 +191,9 @@ def main():
     check(sorted(events) == sorted(answers.values()), f"events and answers differ; see {work}")
     documents = verify(binary, world)
     again = sum(client.again for client in clients)
-    print(f"{killed} killed at random, {points} at named points, {documents} documents, {again} requests sent again: each "
-          "judged once, as by a scan, and each sender heard the same", flush=True)
+    print(f"{killed} killed at random, {points} at named points, {stopped} stopped by failing calls, {slow} with a slow disk, "
+          f"{documents} documents, {again} requests sent again: each judged once, as by a scan, and each sender heard the same",
+          flush=True)
     shutil.rmtree(work)
 
 

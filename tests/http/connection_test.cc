@@ -188,6 +188,22 @@ TEST(Packed, BodiesAreUnpacked) {
   EXPECT_EQ(status_of(post(port, "/echo", gzip(zstd("x")), "Content-Encoding: zstd, gzip\r\n")), 415);
 }
 
+// A client's share of the memory is as large as the largest body, packed or not.
+TEST(Packed, TheLargestBodyFitsIntoTheShareOfItsClient) {
+  ServerOptions options;
+  options.max_body = options.bodies / 4;
+  const auto server = start(options);
+  server->route("POST", "/length",
+                [](const Request& request) { return Response{.body = std::to_string(request.body.size())}; });
+  const std::string largest(options.max_body, 'x'), bomb(options.max_body + 1, 'x');
+  for (const bool zstds : {false, true}) {
+    const auto pack = [&](const std::string& text) { return zstds ? zstd(text) : gzip(text); };
+    const std::string as = std::string("Content-Encoding: ") + (zstds ? "zstd" : "gzip") + "\r\n";
+    EXPECT_EQ(body_of(post(server->port(), "/length", pack(largest), as)), std::to_string(largest.size()));
+    EXPECT_EQ(status_of(post(server->port(), "/length", pack(bomb), as)), 413);
+  }
+}
+
 TEST(Stop, AnswersWhatItHasBegun) {
   auto server = start();
   std::latch begun(1), end(1);

@@ -18,6 +18,7 @@ struct Read {
       : bytes(std::move(body)) {
     http::Request request{.body = bytes, .query = std::move(query)};
     request.headers.emplace_back("Content-Type", type);
+    request.headers.emplace_back("Content-Length", "as long as it is");
     const std::optional<http::Response> refusal = read_body(request, format, id, batch);
     if (refusal) error = std::to_string(refusal->status) + " " + refusal->body;
     bytes.assign(bytes.size(), '#');  // nothing refers to the request any more

@@ -180,6 +180,12 @@ TEST(Insert, RefusesWithWordsThatHelp) {
   refused(403, "pages of other sites", record("a", 1), "application/json", "/v1/documents",
           "Origin: http://evil.example\r\n");
   refused(413, "10000 bytes", std::string(20'000, 'x'), "text/plain");
+  refused(400, "the body is empty", "", "text/plain");
+  const std::string endless = ask(service.port,
+                                  "POST /v1/documents HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+                                  "Content-Type: text/plain\r\n\r\n");
+  EXPECT_EQ(status_of(endless), 411);
+  EXPECT_THAT(body_of(endless), HasSubstr("Content-Length"));
   EXPECT_EQ(read_file(dir / "events"), "");
   EXPECT_EQ(status_of(service.send(record("a", 1), "application/json", "/v1/documents", "POST",
                                    "Origin: http://localhost\r\n")),
