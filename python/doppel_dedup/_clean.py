@@ -31,13 +31,14 @@ import numpy as np
 
 from ._choice import DUPLICATE, UNSCORED, Chooser, Keep, Mask, Numbers, choose, packed, verdicts_of
 from ._clusters import how, kinds_of, write_clusters
-from ._columns import check_columns, column_of
+from ._columns import check_columns, column_of, plain
 from ._index import Index
 from ._inputs import is_paths, paths_or_table
-from ._job import File, Job, check_outside, relative_files
+from ._job import File, Job, check_outside, relative_files, write_whole
 from ._parquet import OnError, given_rows, is_of_the_file, message_of, on_this_machine, parquet_batches, schema_of, skips
 from ._places import Place, Remote, Where, discard, each, exists, for_reader, local_path, put_in_place, several, writing
 from ._progress import Progress, bar
+from ._report import report_page
 from ._settings import JobSettings, check_names, pairs
 from ._sources import stage, staged_table, table_identity
 from ._summary import Summary
@@ -174,6 +175,7 @@ def clean(
     keep_unscored: bool = True,
     path: str | os.PathLike[str] | None = None,
     clusters: str | os.PathLike[str] | None = None,
+    report: str | os.PathLike[str] | None = None,
     on_error: OnError = "raise",
     restart: bool = False,
     state: str | os.PathLike[str] | None = None,
@@ -202,6 +204,9 @@ def clean(
     clusters       a Parquet file to write, with a row for each row that went because another one of `src` stays: file, row
                    (and id) of both, the similarity, and the relation: "exact", "near" or "contained". These two are
                    with the row that came first, which is another one than the one that stays if `keep` says so
+    report         an HTML file to write: how often texts came, the rows that came most often, with their copies beside them
+                   and the differences marked, and each file's share. The texts are read once more for it, and twice
+                   where rows are shown
     on_error       "raise", or "skip": a file that cannot be read as a whole, or lacks a column, is left out; a warning and
                    the result name it. Each file is read once more for that. A file that cannot be reached is an error
     restart        remove what an earlier job has written into the output, and begin again
@@ -257,21 +262,27 @@ def clean(
         job.take(files)
     table = None if clusters is None else writing_to.place(clusters)
     table = os.path.abspath(table) if isinstance(table, str) else table
-    if table is not None:
-        check_outside([File(table, "")], out, "clusters")
+    page = None if report is None else os.path.abspath(local_path(report, "report", "a page"))
+    for name, place in (("clusters", table), ("report", page)):
+        if place is not None:
+            check_outside([File(place, "")], out, name)
     whole = len(job.state["written"]) == len(job.state["files"]) and all(each(exists, list(map(job.target, job.state["files"]))))
     listed = table is None or (job.state.get("clusters") == str(table) and exists(table))
-    if job.state.get("done") and staged and not (whole and listed):
-        missing = table if whole else f"a file of {out}"
+    shown = page is None or (job.state.get("report") == page and os.path.exists(page))
+    if job.state.get("done") and staged and not (whole and listed and shown):
+        missing = (table if not listed else page) if whole else f"a file of {out}"
         raise ValueError(f"{missing} is not there, and the job on this table is done; begin again with restart=True")
     if not (job.state.get("done") and whole):
-        job.state |= {"done": False, "clusters": None}
-        listed = table is None
+        job.state |= {"done": False, "clusters": None, "report": None}
+        listed, shown = table is None, page is None
         _work(job, files, text, id, chooser, keep_unscored, path, progress, settings)
     if table is not None and not listed:
         numbers, masks = _masks(job, files, chooser)
         write_clusters(table, files, [_take(_rows(job, n)) for n in numbers], [_take(_how(job, n)) for n in numbers], masks, id)
         job.state["clusters"] = str(table)
+    if page is not None and not shown:
+        write_whole(page, _page(job, files, text, id, settings))
+        job.state["report"] = page
     job.state["done"] = True
     job.save()
     if path is None:
@@ -279,6 +290,19 @@ def clean(
     if staged:
         shutil.rmtree(os.path.join(job.folder, "source"), ignore_errors=True)
     return _result(job, skipped)
+
+
+def _page(job: Job, files: list[File], text: str, id: str | None, settings: JobSettings) -> bytes:
+    columns = list(dict.fromkeys([text, *([id] if id is not None else [])]))
+
+    def texts(n: int) -> Iterator[tuple[Any, Any]]:
+        for batch in parquet_batches(files[n].source, columns, columns, _BATCH_ROWS):
+            yield plain(column_of(batch, text)), plain(column_of(batch, id)) if id is not None else None
+
+    numbers = [job.number(file.name) for file in files]
+    return report_page(
+        str(job.dst), [file.name for file in files], [_take(_rows(job, n)) for n in numbers], [_take(_how(job, n)) for n in numbers], texts, settings
+    )
 
 
 def _result(job: Job, skipped: dict[str, str]) -> Cleaned:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, overload
 
 import numpy as np
 
 from ._choice import Chooser, Keep, choose, packed
-from ._clusters import clusters_of
+from ._clusters import clusters_of, how
 from ._columns import check_columns, column_of, names_of, plain
 from ._index import Index
 from ._inputs import opened, sorting_columns
+from ._job import write_whole
+from ._places import local_path
 from ._progress import Progress, reporter
+from ._report import report_page
 from ._settings import IndexSettings, check_names
 from ._verdicts import Verdicts
 
@@ -101,6 +105,7 @@ def deduplicate(
     keep_unscored: bool = True,
     with_verdicts: Literal[False] = False,
     with_clusters: Literal[False] = False,
+    report: str | os.PathLike[str] | None = None,
     progress: Progress = None,
     **settings: Unpack[IndexSettings],
 ) -> T: ...
@@ -115,6 +120,7 @@ def deduplicate(
     keep_unscored: bool = True,
     with_verdicts: Literal[True],
     with_clusters: Literal[False] = False,
+    report: str | os.PathLike[str] | None = None,
     progress: Progress = None,
     **settings: Unpack[IndexSettings],
 ) -> tuple[T, Verdicts]: ...
@@ -129,6 +135,7 @@ def deduplicate(
     keep_unscored: bool = True,
     with_verdicts: Literal[False] = False,
     with_clusters: Literal[True],
+    report: str | os.PathLike[str] | None = None,
     progress: Progress = None,
     **settings: Unpack[IndexSettings],
 ) -> tuple[T, pyarrow.Table]: ...
@@ -143,6 +150,7 @@ def deduplicate(
     keep_unscored: bool = True,
     with_verdicts: Literal[True],
     with_clusters: Literal[True],
+    report: str | os.PathLike[str] | None = None,
     progress: Progress = None,
     **settings: Unpack[IndexSettings],
 ) -> tuple[T, Verdicts, pyarrow.Table]: ...
@@ -156,6 +164,7 @@ def deduplicate(
     keep_unscored: bool = True,
     with_verdicts: bool = False,
     with_clusters: bool = False,
+    report: str | os.PathLike[str] | None = None,
     progress: Progress = None,
     **settings: Unpack[IndexSettings],
 ) -> Any:
@@ -177,6 +186,8 @@ def deduplicate(
     with_clusters  also return a pyarrow Table with a row for each row that went because another one stays: row (and id)
                    of both, the similarity, and the relation: "exact", "near" or "contained". These two are with the row
                    that was judged first. Of a row that stays in another index, only the id is known
+    report         an HTML file to write: how often texts came, and the rows that came most often, with their copies beside
+                   them and the differences marked. Needs pyarrow
     settings       as in Index: threshold=0.7, path="index", shingle_words=3
 
     With `path`, the rows are also compared with all documents in the index. The same table gives the same rows when
@@ -197,8 +208,13 @@ def deduplicate(
     texts = plain(_take(column_of(columns, text), order))
     ids = plain(_take(column_of(columns, id), order)) if id is not None else None
     with Index(**settings) as index:
-        with reporter(progress, texts) as report:
-            verdicts = Verdicts(index._core.add_table(texts, ids, report))
+        with reporter(progress, texts) as done:
+            verdicts = Verdicts(index._core.add_table(texts, ids, done))
+    if report is not None:
+        page = local_path(report, "report", "a page")
+        arrow, named = _arrow(texts), None if ids is None else _arrow(ids)
+        rows, hows = packed(verdicts._columns.seq, verdicts._columns.verdict), how(verdicts)
+        write_whole(page, report_page("a table", ["the table"], [rows], [hows], lambda _: [(arrow, named)], settings))
     mask = verdicts.is_unique
     if chooser.column is not None:
         values = chooser.values(_arrow(plain(_take(column_of(columns, chooser.column), order))))

@@ -24,5 +24,6 @@ void bind_texts(nb::module_& m);
 void bind_records(nb::module_& m);
 void bind_minhash(nb::module_& m);
 void bind_evals(nb::module_& m);
+void bind_report(nb::module_& m);
 
 }  // namespace doppel::python

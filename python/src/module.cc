@@ -29,4 +29,5 @@ NB_MODULE(_core, m) {
   doppel::python::bind_records(m);
   doppel::python::bind_minhash(m);
   doppel::python::bind_evals(m);
+  doppel::python::bind_report(m);
 }

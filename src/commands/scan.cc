@@ -255,11 +255,7 @@ absl::Status ScanRun::end_outputs() {
 absl::Status ScanRun::write_page() {
   ScanPage page = report_->page(counters_);
   page.input = absl::StrJoin(flags_.paths, "  ");
-  page.rule = fmt::format(
-      "An exact copy has the same text as an earlier document. A near copy has at least {:g} of all runs of "
-      "{} "
-      "words that the two have.",
-      engine_options_.rule.threshold_ppm / 1e6, engine_options_.scheme.shingle_words);
+  page.rule = rule_in_words(engine_options_);
   const auto is_pipe = [](const std::string& path) {
     std::error_code none;
     return path == "-" || std::filesystem::is_fifo(path, none);

@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <tuple>
 #include <utility>
@@ -39,19 +38,6 @@ PageDocument page_document(const Metadata& metadata) {
           .event_id = metadata.event_id(),
           .text = {}};
 }
-
-struct Step {
-  uint64_t most;  // times that a document came
-  std::string_view label;
-};
-constexpr std::array<Step, 8> kSteps{{{1, "once"},
-                                      {2, "twice"},
-                                      {3, "3 times"},
-                                      {5, "4 or 5 times"},
-                                      {10, "6 to 10 times"},
-                                      {100, "11 to 100 times"},
-                                      {1000, "101 to 1,000 times"},
-                                      {UINT64_MAX, "more often"}}};
 
 }  // namespace
 
@@ -189,20 +175,16 @@ ScanPage ScanReport::page(const Counters& c) const {
   page.folders = folders_.top(kPlacesShown);
   page.hosts = hosts_.top(kPlacesShown);
 
-  for (const Step& step : kSteps) page.times.push_back({.label = std::string(step.label)});
   uint64_t own = 0;  // originals of this run that have copies
+  std::vector<uint64_t> copies;
+  copies.reserve(counts_.size());
   for (const auto& [seq, count] : counts_) {
     own += seq >= first_ ? 1 : 0;
-    const uint64_t times = uint64_t{count.copies} + 1;
-    const auto step =
-        std::find_if(kSteps.begin(), kSteps.end(), [&](const Step& s) { return times <= s.most; });
-    ScanPage::Times& row = page.times[static_cast<size_t>(step - kSteps.begin())];
-    ++row.originals;
-    row.documents += times;
+    copies.push_back(count.copies);
     page.other_bytes += count.bytes;
     page.other_copies += count.copies;
   }
-  page.times[0].originals = page.times[0].documents = c.unique - std::min(c.unique, own);
+  page.times = times_of(copies, c.unique - std::min(c.unique, own));
 
   std::vector<Seq> order;
   order.reserve(named_.size());

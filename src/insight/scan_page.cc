@@ -1,6 +1,7 @@
 #include "insight/scan_page.h"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "fmt/format.h"
@@ -233,7 +234,42 @@ void add_related(Lines& out, const ScanPage& page, const EngineOptions& engine) 
   }
 }
 
+struct Step {
+  uint64_t most;  // times that a document came
+  std::string_view label;
+};
+constexpr std::array<Step, 8> kSteps{{{1, "once"},
+                                      {2, "twice"},
+                                      {3, "3 times"},
+                                      {5, "4 or 5 times"},
+                                      {10, "6 to 10 times"},
+                                      {100, "11 to 100 times"},
+                                      {1000, "101 to 1,000 times"},
+                                      {UINT64_MAX, "more often"}}};
+
 }  // namespace
+
+std::vector<ScanPage::Times> times_of(const std::vector<uint64_t>& copies, uint64_t alone) {
+  std::vector<ScanPage::Times> out;
+  for (const Step& step : kSteps) out.push_back({.label = std::string(step.label)});
+  for (const uint64_t number : copies) {
+    const auto* const step =
+        std::find_if(kSteps.begin(), kSteps.end(), [&](const Step& s) { return number + 1 <= s.most; });
+    ScanPage::Times& row = out[static_cast<size_t>(step - kSteps.begin())];
+    ++row.originals;
+    row.documents += number + 1;
+  }
+  out[0].originals = out[0].documents = alone;
+  return out;
+}
+
+std::string rule_in_words(const EngineOptions& engine) {
+  return fmt::format(
+      "An exact copy has the same text as an earlier document. A near copy has at least {:g} of all runs of "
+      "{} "
+      "words that the two have.",
+      engine.rule.threshold_ppm / 1e6, engine.scheme.shingle_words);
+}
 
 std::string scan_page(const ScanPage& page, const EngineOptions& engine) {
   Lines out;

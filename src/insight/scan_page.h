@@ -78,6 +78,13 @@ struct ScanPage {
   std::string no_texts;  // why there are no texts; empty: there are
 };
 
+// The table of times. `copies`: how many each original has that has any; `alone`: how many originals have
+// none.
+std::vector<ScanPage::Times> times_of(const std::vector<uint64_t>& copies, uint64_t alone);
+
+// What counts as a copy.
+std::string rule_in_words(const EngineOptions& engine);
+
 // `engine`: the settings by which the documents were compared.
 std::string scan_page(const ScanPage& page, const EngineOptions& engine);
 
