@@ -259,7 +259,7 @@ absl::StatusOr<bool> SignedTopic::await_readers() {
     return absl::CancelledError();
   };
   while (true) {
-    const absl::Status status = look();
+    absl::Status status = look();
     if (status.ok()) break;
     if (!absl::IsCancelled(status) && !kafka::may_pass(status)) return status;
     if (stop_()) return absl::CancelledError("stopped while readers did not see the last batch");
