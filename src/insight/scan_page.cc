@@ -251,6 +251,7 @@ constexpr std::array<Step, 8> kSteps{{{1, "once"},
 
 std::vector<ScanPage::Times> times_of(const std::vector<uint64_t>& copies, uint64_t alone) {
   std::vector<ScanPage::Times> out;
+  out.reserve(kSteps.size());
   for (const Step& step : kSteps) out.push_back({.label = std::string(step.label)});
   for (const uint64_t number : copies) {
     const auto* const step =

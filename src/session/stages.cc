@@ -1,8 +1,11 @@
 #include "session/stages.h"
 
 #include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <utility>
+
+#include "base/status.h"
 
 namespace doppel {
 namespace {
