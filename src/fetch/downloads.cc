@@ -115,12 +115,7 @@ class Client {
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, kStalledSeconds);
     curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, 512L << 10);
-    for (const char* name : {"AWS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"}) {
-      if (const char* file = std::getenv(name); file != nullptr && *file != '\0') {
-        curl_easy_setopt(curl, CURLOPT_CAINFO, file);
-        break;
-      }
-    }
+    if (!options_.certificates.empty()) curl_easy_setopt(curl, CURLOPT_CAINFO, options_.certificates.c_str());
     struct Context {
       CURL* curl;
       const Take& take;
@@ -191,7 +186,13 @@ struct Download {
 
 class Downloads final : public RemoteFiles, public std::enable_shared_from_this<Downloads> {
  public:
-  explicit Downloads(DownloadOptions options) : options_(std::move(options)) { start_curl(); }
+  explicit Downloads(DownloadOptions options) : options_(std::move(options)) {
+    start_curl();
+    for (const char* name : {"AWS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"}) {
+      const char* file = std::getenv(name);
+      if (options_.certificates.empty() && file != nullptr) options_.certificates = file;
+    }
+  }
   ~Downloads() override {
     {
       const std::lock_guard lock(mutex_);
@@ -231,7 +232,7 @@ class Downloads final : public RemoteFiles, public std::enable_shared_from_this<
     return !work_.wait_for(lock, time, [&] { return cancel_.load(); });
   }
 
-  const DownloadOptions options_;
+  DownloadOptions options_;  // set at the start
   std::atomic<bool> cancel_ = false;
   std::mutex mutex_;
   std::condition_variable work_;     // a thread may find a piece to fetch, or must end

@@ -17,6 +17,7 @@ struct DownloadOptions {
   std::string directory;  // of the temporary files: has room for the largest file
   S3Settings s3;
   int parallel = 8;
+  std::string certificates;  // a file with those that are trusted; empty: as the environment names it
   uint64_t piece_bytes = 8 << 20;
   uint64_t ahead_bytes = 256 << 20;             // at most so far ahead of the reader
   std::chrono::milliseconds max_wait{300'000};  // how long a server may fail before the run ends

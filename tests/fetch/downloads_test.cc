@@ -158,13 +158,11 @@ TEST_F(DownloadsTest, AServerThatIsNotTrustedIsAnErrorAtOnce) {
   FilesSourceOptions options = local({});
   options.paths = {fmt::format("https://127.0.0.1:{}/a.jsonl", port)};
   const auto open_with = [&](const std::string& certificates) {
-    ::setenv("AWS_CA_BUNDLE", certificates.c_str(), 1);  // before SSL_CERT_FILE, which may be set
     DownloadOptions how = small_pieces();
+    how.certificates = certificates;
     how.max_wait = 1h;
     options.remote = make_downloads(std::move(how));
-    const absl::Status status = open_files_source(options, "").status();
-    ::unsetenv("AWS_CA_BUNDLE");
-    return status;
+    return open_files_source(options, "").status();
   };
   EXPECT_TRUE(open_with(folder + "/certificate").ok());
   const absl::Status other = open_with("/etc/ssl/certs/ca-certificates.crt");
