@@ -149,15 +149,15 @@ void Intake::insert(const Request& request, std::optional<std::string_view> id, 
   if (std::optional<Response> refusal = read_body(request, options_.format, id, waiting.documents))
     return reply(*std::move(refusal));
   waiting.reply = std::move(reply);
-  bool first = false;
   {
     const std::lock_guard lock(mutex_);
-    if (state_ != State::open) return waiting.reply(http::try_again(503, "the daemon stops; try again"));
-    first = queue_.empty();
-    queue_.push_back(std::move(waiting));
+    if (state_ == State::open) {
+      queue_.push_back(std::move(waiting));
+      ::eventfd_write(bell_.get(), 1);
+      return;
+    }
   }
-  // The source empties the queue before it waits for the bell, so the first one wakes it for all.
-  if (first) ::eventfd_write(bell_.get(), 1);
+  waiting.reply(http::try_again(503, "the daemon stops; try again"));
 }
 
 // On the source's thread. Returns false if nothing waits.

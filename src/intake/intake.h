@@ -46,7 +46,7 @@ class Intake : public std::enable_shared_from_this<Intake> {
   // The requests that were not committed get 503.
   void close();
 
-  // An eventfd: it rings for a request where none waited. Others may ring it, too, to wake the source.
+  // An eventfd: it rings for each request. Others may ring it, too, to wake the source.
   int bell() const { return bell_.get(); }
   // The documents as a source: alone, or beside `files` (which live as long, and have the same bell). Its
   // batches have documents of one kind, in turns.
