@@ -131,7 +131,7 @@ absl::StatusOr<std::vector<LogProgress>> SignedTopic::progress(const std::vector
   std::vector<LogProgress> out;
   RETURN_IF_ERROR(patiently(stop_, [&]() -> absl::Status {
     // The brokers do not tell offsets of a partition while a transaction with some of it is open.
-    RETURN_IF_ERROR(look_after());
+    look_after();
     ASSIGN_OR_RETURN(out, progress_by(*decided_, places));
     return absl::OkStatus();
   }));
@@ -263,27 +263,28 @@ absl::StatusOr<bool> SignedTopic::await_readers() {
     if (status.ok()) break;
     if (!absl::IsCancelled(status) && !kafka::may_pass(status)) return status;
     if (stop_()) return absl::CancelledError("stopped while readers did not see the last batch");
-    RETURN_IF_ERROR(look_after());
+    look_after();
     Clock::sleep(kafka::kStep);
   }
   producer_.forget_trouble();
   return seen;
 }
 
-absl::Status SignedTopic::look_after() {
+void SignedTopic::look_after() {
   const auto now = Clock::now();
-  if (to_.group.empty() || now < next_look_) return absl::OkStatus();
+  if (to_.group.empty() || now < next_look_) return;
   next_look_ = now + kLookAgain;
   const absl::StatusOr<int64_t> seen = visibility_.seen_to(order_);
   const absl::StatusOr<int64_t> stored = visibility_.stored_to(order_);
-  if (!seen.ok() || !stored.ok()) return absl::OkStatus();
+  if (!seen.ok() || !stored.ok()) return;
   const int64_t hidden = *seen < *stored ? *seen : -1;
   if (hidden != hidden_.from) hidden_ = {.from = hidden, .since = now};
   const auto patience = std::chrono::milliseconds(to_.transaction_timeout_ms) + kEnding;
-  if (hidden < 0 || now - hidden_.since < patience) return absl::OkStatus();
-  hidden_.since = now;
-  const absl::Status status = settle(hidden);
-  return kafka::may_pass(status) ? absl::OkStatus() : status;  // the next look tries again
+  if (hidden < 0 || now - hidden_.since < patience) return;
+  hidden_.since = now;  // another signer may be doing the same, or the group may change: then once more
+  if (const absl::Status status = settle(hidden); !status.ok())
+    log::warn("a transaction that hides later signed records could not be ended; trying again",
+              {{"topic", to_.topic}, {"offset", hidden}, {"says", std_sv(status.message())}});
 }
 
 absl::Status SignedTopic::settle(int64_t offset) {

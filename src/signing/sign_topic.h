@@ -50,7 +50,7 @@ class SignedTopic final : public SignedOutput {
   absl::Status write(const SignedBatchOut& out) override;
   // Looks once a second whether a transaction of a signer that is gone hides later records. A broker that is
   // killed may end a transaction without marking its records (docs/adr/0017), and nobody else would.
-  absl::Status look_after();
+  void look_after();
   // The next offsets of the partitions of the last batch.
   const std::vector<LogProgress>& written() const { return outbox_.progress; }
   // Whether the last write() or begin() failed because of the credentials.
