@@ -26,7 +26,6 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "http/budget.h"
-#include "http/counts.h"
 #include "http/framing.h"
 #include "http/listen.h"
 #include "http/router.h"
@@ -138,9 +137,8 @@ struct Server::Impl::Connection : std::enable_shared_from_this<Connection> {
   std::string packed, body;
   std::string_view coding;
   Budget::Hold held;
-  bool is_head = false, keeps = true, closes = false;
-  std::optional<std::chrono::steady_clock::time_point> since;  // the end of the head
-  bool waits = false;                                          // for its response; not of a probe
+  bool is_head = false, keeps = true, closes = false, waits = false;  // waits: for its response; no probe
+  std::optional<std::chrono::steady_clock::time_point> since;         // the end of the head
 
   std::string head_out;
   Response response;
@@ -372,9 +370,9 @@ struct Server::Impl::Connection : std::enable_shared_from_this<Connection> {
     // A body counts once, packed or unpacked, whichever is larger: so the largest one fits into a share.
     uint64_t counted = packed.size();
     const auto room = [&](uint64_t bytes) {
-      const uint64_t more = bytes - std::min(bytes, counted);
-      full = held.take(more);
-      if (full == Budget::Full::no) counted -= bytes - more;
+      const uint64_t there = std::min(bytes, counted);
+      counted -= there;
+      full = held.take(bytes - there);
       return full == Budget::Full::no;
     };
     switch (unpack(coding, packed, server.options.max_body, room, body)) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "base/clock.h"
@@ -27,6 +28,23 @@ constexpr std::chrono::seconds kLookAgain(1);
 constexpr std::chrono::seconds kEnding(15);
 // The transactional id of the signer, in the first record of each transaction.
 constexpr std::string_view kSignerHeader = "doppel.signer";
+
+struct SignedBy {
+  uint64_t fingerprint = 0;  // of the scheme
+  SignedOrigin origin;       // its source points into the record
+};
+
+// Nullopt: it is not a signed record.
+std::optional<SignedBy> read_origin(std::string_view record, int num_perm) {
+  const absl::StatusOr<uint64_t> fingerprint = fingerprint_of_signed_record(record);
+  if (!fingerprint.ok()) return std::nullopt;
+  SignedBy out{.fingerprint = *fingerprint, .origin = {}};
+  SignedDocument document;
+  std::vector<uint8_t> slices(static_cast<size_t>(num_perm));
+  if (!decode_signed_record(record, *fingerprint, num_perm, out.origin, document, slices.data()).ok())
+    return std::nullopt;
+  return out;
+}
 
 // A signed record of no document: its commit makes earlier records of its transactional id visible.
 std::string nothing_behind(uint64_t fingerprint, const SignedOrigin& origin) {
@@ -301,13 +319,8 @@ absl::Status SignedTopic::settle(int64_t offset) {
         return absl::OkStatus();
       },
       /*with_headers=*/true));
-  SignedOrigin origin;
-  SignedDocument document;
-  std::vector<uint8_t> slices(static_cast<size_t>(to_.num_perm));
-  const absl::StatusOr<uint64_t> fingerprint = fingerprint_of_signed_record(bytes);
-  if (signer.empty() || !fingerprint.ok() ||
-      !decode_signed_record(bytes, *fingerprint, to_.num_perm, origin, document, slices.data()).ok())
-    return absl::OkStatus();  // not a signer's, or one of an earlier version
+  const std::optional<SignedBy> first = read_origin(bytes, to_.num_perm);
+  if (signer.empty() || !first) return absl::OkStatus();  // not a signer's, or one of an earlier version
   log::warn("a transaction of a signer hides later signed records; ending it",
             {{"topic", to_.topic}, {"offset", offset}, {"transactional_id", signer}});
   kafka::Producer instead(cluster_,
@@ -321,9 +334,9 @@ absl::Status SignedTopic::settle(int64_t offset) {
     if (seen > offset) return absl::OkStatus();
     Clock::sleep(kafka::kStep);
   }
-  const kafka::Place input{std::string(origin.source), origin.partition};
+  const kafka::Place input{std::string(first->origin.source), first->origin.partition};
   ASSIGN_OR_RETURN(const std::vector<LogProgress> group, progress_by(*committed_, {input}));
-  ASSIGN_OR_RETURN(const bool committed, was_committed(offset, origin, group));
+  ASSIGN_OR_RETURN(const bool committed, was_committed(offset, first->origin, group));
   log::warn("the broker has ended the transaction without marking its records",
             {{"outcome", committed ? "committed" : "aborted"}});
   if (!committed) {
@@ -335,7 +348,8 @@ absl::Status SignedTopic::settle(int64_t offset) {
   kafka::Outbox outbox;
   outbox.header(kSchemeHeader, to_.scheme);
   outbox.header(kSignerHeader, signer);
-  outbox.add(to_.topic, std::nullopt, outbox.put(nothing_behind(*fingerprint, origin))).partition = 0;
+  outbox.add(to_.topic, std::nullopt, outbox.put(nothing_behind(first->fingerprint, first->origin)))
+      .partition = 0;
   kafka::Outbox* const all[] = {&outbox};
   return instead.send(all);
 }
@@ -350,15 +364,11 @@ absl::StatusOr<bool> SignedTopic::was_committed(int64_t offset, const SignedOrig
   ASSIGN_OR_RETURN(kafka::LogReader reader,
                    kafka::LogReader::open(cluster_, order_, kafka::Isolation::uncommitted));
   bool again = false;
-  SignedDocument document;
-  std::vector<uint8_t> slices(static_cast<size_t>(to_.num_perm));
   RETURN_IF_ERROR(reader.read(offset + 1, end, [&](const kafka::LogMessage& m) {
-    SignedOrigin other;
-    const absl::StatusOr<uint64_t> fingerprint = fingerprint_of_signed_record(m.value);
-    if (fingerprint.ok() &&
-        decode_signed_record(m.value, *fingerprint, to_.num_perm, other, document, slices.data()).ok())
-      again = again || (other.source == origin.source && other.partition == origin.partition &&
-                        other.begin < origin.end && other.end >= origin.end);
+    const std::optional<SignedBy> other = read_origin(m.value, to_.num_perm);
+    again = again ||
+            (other && other->origin.source == origin.source && other->origin.partition == origin.partition &&
+             other->origin.begin < origin.end && other->origin.end >= origin.end);
     return absl::OkStatus();
   }));
   return !again;
