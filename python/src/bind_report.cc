@@ -27,10 +27,6 @@ using Sets = std::vector<std::pair<std::string, std::string>>;
 using Numbers = nb::ndarray<const uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Place = std::pair<uint64_t, uint64_t>;  // number of the file, row
 
-constexpr size_t kGroupsShown = 200;
-constexpr size_t kCopiesShown = 3;
-constexpr size_t kFilesShown = 50;
-
 // A row, as _choice.packed() and _clusters.how() write it.
 struct Row {
   Row(uint64_t packed, uint64_t how)
@@ -82,7 +78,7 @@ class Report {
   void choose() {
     std::vector<std::pair<Seq, const Count*>> order;
     for (const auto& [seq, group] : groups_) order.emplace_back(seq, &group);
-    const size_t shown = std::min(order.size(), kGroupsShown);
+    const size_t shown = std::min(order.size(), kScanGroups);
     std::partial_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(shown), order.end(),
                       [](const auto& a, const auto& b) {
                         return std::tuple(b.second->copies, b.second->bytes, a.first) <
@@ -118,9 +114,8 @@ class Report {
                             .text = {}};
       if (row.is_original()) {
         group.original = std::move(document);
-      } else {
-        add_copy(group.first,
-                 {std::move(document), row.is_exact() ? Kind::exact : Kind::near, row.similarity_ppm});
+      } else if (const Kind kind = row.is_exact() ? Kind::exact : Kind::near; takes_copy(group.first, kind)) {
+        group.first.push_back({std::move(document), kind, row.similarity_ppm});
       }
     }
   }
@@ -154,9 +149,9 @@ class Report {
     PagePlaces& places = page_.folders;
     std::stable_sort(places.most.begin(), places.most.end(),
                      [](const PagePlace& a, const PagePlace& b) { return a.bytes > b.bytes; });
-    if (places.most.size() > kFilesShown) {
-      places.others = places.most.size() - kFilesShown;
-      places.most.resize(kFilesShown);
+    if (places.most.size() > kScanPlaces) {
+      places.others = places.most.size() - kScanPlaces;
+      places.most.resize(kScanPlaces);
     }
     const std::string page = scan_page(page_, settings.engine);
     return nb::bytes(page.data(), page.size());
@@ -170,15 +165,6 @@ class Report {
   void check(uint64_t file, const Numbers& rows, const Numbers& hows) const {
     if (file >= files_.size() || rows.size() != hows.size())
       throw nb::value_error("report: these are no rows of a file");
-  }
-  // Near copies tell more than exact ones, of which the page shows one.
-  static void add_copy(std::vector<PageCopy>& first, PageCopy copy) {
-    if (first.size() >= kCopiesShown && copy.kind != Kind::exact) {
-      const auto last =
-          std::find_if(first.rbegin(), first.rend(), [](const PageCopy& c) { return c.kind == Kind::exact; });
-      if (last != first.rend()) first.erase(std::next(last).base());
-    }
-    if (first.size() < kCopiesShown) first.push_back(std::move(copy));
   }
   static Place place_of(const PageDocument& document) {
     const size_t slash = document.event_id.find('/');

@@ -19,10 +19,7 @@ namespace doppel {
 namespace {
 
 constexpr size_t kPlacesCounted = 20'000;
-constexpr size_t kPlacesShown = 50;
 constexpr size_t kGroupsNamed = 4000;
-constexpr size_t kGroupsShown = 200;
-constexpr size_t kCopiesShown = 3;
 constexpr size_t kRelatedShown = 30;
 constexpr size_t kNameKept = 1000;  // bytes
 
@@ -117,16 +114,8 @@ absl::Status ScanReport::add_copy(const Decided& decided, size_t i, const Metada
     group.original = utf8_prefix(original.name(), kNameKept);
     group.event_id = original.event_id();
   }
-  // Near copies tell more than exact ones, of which the page shows one.
-  const bool exact = outcome.kind == Kind::exact;
-  const auto same = [](const PageCopy& copy) { return copy.kind == Kind::exact; };
-  if (group.first.size() >= kCopiesShown && !exact) {
-    const auto last = std::find_if(group.first.rbegin(), group.first.rend(), same);
-    if (last != group.first.rend()) group.first.erase(std::next(last).base());
-  }
-  if (group.first.size() < kCopiesShown) {
+  if (takes_copy(group.first, outcome.kind))
     group.first.push_back({page_document(document), outcome.kind, similarity_ppm(outcome.similarity)});
-  }
   if (named_.size() > kGroupsNamed) forget_small();
   return absl::OkStatus();
 }
@@ -172,8 +161,8 @@ ScanPage ScanReport::page(const Counters& c) const {
   page.contains = c.contains;
   page.shares = c.shares;
   page.related = related_;
-  page.folders = folders_.top(kPlacesShown);
-  page.hosts = hosts_.top(kPlacesShown);
+  page.folders = folders_.top(kScanPlaces);
+  page.hosts = hosts_.top(kScanPlaces);
 
   uint64_t own = 0;  // originals of this run that have copies
   std::vector<uint64_t> copies;
@@ -190,7 +179,7 @@ ScanPage ScanReport::page(const Counters& c) const {
   order.reserve(named_.size());
   for (const auto& [seq, group] : named_) order.push_back(seq);
   std::sort(order.begin(), order.end(), [&](Seq a, Seq b) { return before(a, b); });
-  order.resize(std::min(order.size(), kGroupsShown));
+  order.resize(std::min(order.size(), kScanGroups));
   for (const Seq seq : order) {
     const Count& count = counts_.at(seq);
     const Named& named = named_.at(seq);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string_view>
 
 #include "fmt/format.h"
@@ -248,6 +249,16 @@ constexpr std::array<Step, 8> kSteps{{{1, "once"},
                                       {UINT64_MAX, "more often"}}};
 
 }  // namespace
+
+bool takes_copy(std::vector<PageCopy>& shown, Kind kind) {
+  constexpr size_t kMost = 3;
+  if (shown.size() >= kMost && kind != Kind::exact) {
+    const auto last = std::find_if(shown.rbegin(), shown.rend(),
+                                   [](const PageCopy& copy) { return copy.kind == Kind::exact; });
+    if (last != shown.rend()) shown.erase(std::next(last).base());
+  }
+  return shown.size() < kMost;
+}
 
 std::vector<ScanPage::Times> times_of(const std::vector<uint64_t>& copies, uint64_t alone) {
   std::vector<ScanPage::Times> out;

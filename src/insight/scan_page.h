@@ -17,6 +17,8 @@ namespace doppel {
 
 inline constexpr size_t kScanPageBytes = 4 << 20;
 inline constexpr size_t kScanTextBytes = 64 << 10;  // of a text that is shown; the rest is left out
+inline constexpr size_t kScanGroups = 200;          // that the page names
+inline constexpr size_t kScanPlaces = 50;           // folders, and hosts
 inline constexpr size_t kScanGroupsInFull = 30;  // groups with their texts; further ones are lines of a table
 
 // A document that the page names, and shows if its text could be read again.
@@ -31,6 +33,10 @@ struct PageCopy {
   Kind kind = Kind::exact;
   uint32_t similarity_ppm = 0;
 };
+
+// Whether the page shows a copy of this kind, beside those that it shows of the group so far. Near copies
+// tell more than exact ones, so it makes room for one.
+bool takes_copy(std::vector<PageCopy>& shown, Kind kind);
 
 struct PageGroup {
   PageDocument original;
