@@ -9,6 +9,7 @@
 namespace doppel {
 namespace {
 
+using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -112,6 +113,45 @@ TEST(ArticleEnd, OtherPagesEndWhereTheyEnd) {
   const std::string two = "<div class=text>" + paragraphs("comet", 0, 2) + "</div><section class=w>" +
                           paragraph("tail", 1) + "</section>";
   EXPECT_THAT(main_of(page(kSays, "<main>" + two + "</main>")), HasSubstr("(tail 1)"));
+}
+
+std::string article_with(std::string_view head, std::string_view box) {
+  return main_of(page(head, fmt::format("<article><h1>The comet</h1><div class=text>{}{}{}</div></article>",
+                                        paragraphs("comet", 0, 4), box, paragraphs("comet", 4, 8))));
+}
+
+TEST(ArticleEnd, BoxesBetweenItsParagraphsAreLeftOut) {
+  for (const std::string_view head : {kSays, std::string_view()})
+    for (const std::string_view box :
+         {"<div class=x><h3>Letters from the valley (box)</h3><p>Each Monday, what our readers ask about "
+          "stars.</p><ul><li>No advertisements (box)</li><li>Change it whenever you like</li></ul></div>",
+          "<section><div><p>You find a film here, which adds to this article (box).</p></div></section>"
+          "<section><div>Have you seen a comet? (box)</div><div>Yes, more than one (box)</div><div>No, but I "
+          "would like to (box)</div></section>"}) {
+      const std::string main = article_with(head, box);
+      expect_all(main, "comet", 8);
+      EXPECT_THAT(main, Not(HasSubstr("(box)"))) << box;
+    }
+}
+
+TEST(ArticleEnd, TablesListsQuotesAndLongTextBetweenItsParagraphsStay) {
+  const std::string long_one = "<div><h3>What a comet is</h3>" + paragraph("box", 1) + "</div>";
+  for (const std::string_view kept :
+       {std::string_view(
+            "<div><table><tr><td>Year</td><td>Length of the tail</td></tr><tr><td>1910</td><td>a "
+            "quarter of the sky</td></tr></table></div>"),
+        std::string_view("<ul><li>a quarter of the sky, which is a lot</li></ul>"),
+        std::string_view("<blockquote><div>a quarter of the sky, my mother said</div></blockquote>"),
+        std::string_view("<h2>a quarter of the sky</h2>"), std::string_view(long_one)}) {
+    EXPECT_THAT(article_with(kSays, kept), AnyOf(HasSubstr("a quarter of the sky"), HasSubstr("(box 1)")))
+        << kept;
+  }
+  // The paragraphs are in elements of their own.
+  const std::string box = "<div><p>Each Monday, what our readers ask about the stars (box).</p></div>";
+  std::string parts;
+  for (int i = 0; i < 8; ++i)
+    parts += "<div><div>" + paragraph("comet", i) + "</div></div>" + (i == 4 ? box : "");
+  EXPECT_THAT(main_of(page(kSays, "<article><h1>The comet</h1>" + parts + "</article>")), HasSubstr("(box)"));
 }
 
 }  // namespace

@@ -422,7 +422,8 @@ class HtmlExtractor::Page final : public HtmlEvents {
                   .running = element.name == "p" || element.name == "ul" || element.name == "ol" ||
                              element.name == "blockquote" || element.name == "pre" ||
                              element.name == "table" || element.name == "dl" ||
-                             element.kind == ElementKind::heading};
+                             element.kind == ElementKind::heading,
+                  .cell = element.kind == ElementKind::cell};
     // The header of a part of the content is not the page's header.
     if (here.in_content && element.role == ElementRole::header) node.marks = kMarkLead;
     // On these, a name like "has-sidebar" says nothing about the text inside.

@@ -73,6 +73,8 @@ std::string_view fate_name(BlockFate fate) {
       return "title";
     case BlockFate::outside:
       return "outside";
+    case BlockFate::insert:
+      return "insert";
     case BlockFate::links:
       return "links";
     case BlockFate::little:
@@ -90,6 +92,10 @@ MainText::Grade MainText::grade_of(size_t i) {
   if (node.out) {
     fates_[i] = node.comment ? BlockFate::comment : BlockFate::boilerplate;
     return Grade::bad;
+  }
+  if (region_.is_insert(block)) {
+    fates_[i] = BlockFate::insert;
+    return Grade::linked;  // what is around it are still neighbours
   }
   if (!region_.holds(block)) {
     fates_[i] = BlockFate::outside;

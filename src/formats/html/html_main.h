@@ -18,6 +18,7 @@ enum class BlockFate : unsigned char {
   comment,      // by a reader
   title,        // of the page, above its text
   outside,      // outside the region with the text
+  insert,       // in a box between the paragraphs of an article
   links,
   little,   // short, and not between blocks of text
   repeated  // identical to an earlier block

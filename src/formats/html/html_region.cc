@@ -63,6 +63,8 @@ constexpr uint64_t kItemShare = 70;
 constexpr uint64_t kCore = 65, kSideBySide = 60;
 constexpr uint32_t kCoreParagraphs = 3, kCoreLeast = 300;
 
+constexpr uint32_t kInsertLines = 10;  // the most blocks of a box between the paragraphs of an article
+
 constexpr uint32_t kLeadLetters = 40;
 constexpr uint32_t kLeadLinks = 20;
 constexpr int kLeads = 3;
@@ -384,13 +386,12 @@ uint32_t Region::find_core() {
     step_[core] = i;
     core = i;
   }
-  if (one_thing_) return core;
-  uint64_t side_by_side = 0;
+  side_by_side_ = 0;
   for (const TextBlock& block : *blocks_) {
     if (is_long(block) && (block.node == core || nodes[block.node].parent == core))
-      side_by_side += block.letters - kRunning;
+      side_by_side_ += block.letters - kRunning;
   }
-  return side_by_side * 100 >= runs_[core] * kSideBySide ? core : 0;
+  return one_thing_ || side_by_side_ * 100 >= runs_[core] * kSideBySide ? core : 0;
 }
 
 // Behind the element with most of an article, other elements are about other things: stories, a newsletter,
@@ -406,7 +407,27 @@ void Region::find_end() {
   for (uint32_t i = core + 1; i < nodes.size(); ++i) {
     const uint32_t next = step_[nodes[i].parent];
     const bool other = next != 0 && !nodes[i].running && nodes[i].like != nodes[next].like;
-    behind_[i] = behind_[nodes[i].parent] != 0 || other ? 1 : 0;
+    behind_[i] = behind_[nodes[i].parent] != 0 || other ? kBehind : 0;
+  }
+  if (side_by_side_ * 100 >= runs_[core] * kSideBySide) find_inserts(core);
+}
+
+// A box between the paragraphs of an article is about something else: a newsletter, a subscription, a poll, a
+// film that needs consent. It is no running text itself, and holds a few short blocks. A table has cells.
+void Region::find_inserts(uint32_t core) {
+  const std::vector<HtmlNode>& nodes = *nodes_;
+  std::vector<uint32_t>& lines = step_;  // for each element in the core, the number of blocks and cells
+  std::fill(lines.begin(), lines.end(), 0);
+  for (const TextBlock& block : *blocks_) ++lines[block.node];
+  for (size_t i = nodes.size(); i-- > core + 1;) {
+    if (nodes[i].cell) lines[i] += kInsertLines;
+    lines[nodes[i].parent] += lines[i];
+  }
+  for (uint32_t i = core + 1; i < nodes.size(); ++i) {
+    const HtmlNode& node = nodes[i];
+    const bool box = node.parent == core && !node.running && !node.out && paragraphs_[i] == 0 &&
+                     lines[i] != 0 && lines[i] <= kInsertLines;
+    if (box || behind_[node.parent] == kInsert) behind_[i] = kInsert;
   }
 }
 

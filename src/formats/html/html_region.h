@@ -20,6 +20,7 @@ struct HtmlNode {
   uint32_t like = 0;        // siblings with the same are alike: equal in name and first class
   bool title = false;       // an h1
   bool running = false;     // a paragraph, a heading, a list: what text consists of
+  bool cell = false;        // of a table
   // The following members are set by Region.
   bool comment = false;  // in or part of readers' comments
   bool stories = false;  // behind the text of an article, a list of others
@@ -66,6 +67,8 @@ class Region {
   uint64_t steps() const { return steps_; }
   // Whether the region is in an element marked as content.
   bool is_marked() const { return marked_; }
+  // Whether the block is in a box between the paragraphs of an article.
+  bool is_insert(const TextBlock& block) const { return behind_[block.node] == kInsert; }
   // Whether the block with this number introduces the text from outside the region.
   bool is_lead(size_t block) const { return lead_[block] != 0; }
 
@@ -83,6 +86,7 @@ class Region {
   uint32_t main_of_links() const;
   bool joins(const HtmlNode& node) const;
   void find_end();
+  void find_inserts(uint32_t core);
   uint32_t find_core();
   void find_leads();
   bool may_lead(const TextBlock& block);
@@ -91,7 +95,8 @@ class Region {
   std::vector<HtmlNode>* nodes_ = nullptr;
   std::vector<unsigned char> inside_;
   std::vector<unsigned char> passed_;  // elements on the path down to the region, whose own text counts
-  std::vector<unsigned char> behind_;  // elements behind the end of the article
+  static constexpr unsigned char kBehind = 1, kInsert = 2;
+  std::vector<unsigned char> behind_;  // elements behind the end of the article, and boxes in it
   std::vector<unsigned char> lead_;
   struct Items {
     uint32_t count = 0, letters = 0;  // of its children that are items
@@ -101,6 +106,7 @@ class Region {
   absl::flat_hash_map<uint32_t, uint32_t> runs_of_class_;  // by HtmlNode::class_hash
   std::vector<uint32_t> runs_;                             // for each element, the weight of its running text
   std::vector<uint32_t> paragraphs_;                       // for each element, the number of long blocks
+  uint64_t side_by_side_ = 0;                              // running text of the core's own paragraphs
   std::vector<uint32_t> step_;         // for each element on the path to the core, the next one
   std::vector<unsigned char> titled_;  // 1: contains an h1; 2: is inside of an element of content
   uint64_t steps_ = 0;
