@@ -50,9 +50,9 @@ typedef struct doppel_document {
 
 enum { DOPPEL_UNIQUE = 0, DOPPEL_DUPLICATE = 1, DOPPEL_UNSCORED = 2 };             /* verdict */
 enum { DOPPEL_NONE = 0, DOPPEL_EXACT = 1, DOPPEL_NEAR = 2, DOPPEL_CONTAINED = 3 }; /* kind */
-/* A relation to an original: it has (nearly) all of the document, the document has (nearly) all of it, or
- * both have a passage. */
-enum { DOPPEL_IS_CONTAINED = 0, DOPPEL_CONTAINS = 1, DOPPEL_SHARES = 2 };
+/* A relation to an original: it has (nearly) all of the document, the document has (nearly) all of it, both
+ * have a passage, or they are less similar than the threshold and at least report_from. */
+enum { DOPPEL_IS_CONTAINED = 0, DOPPEL_CONTAINS = 1, DOPPEL_SHARES = 2, DOPPEL_SIMILAR = 3 };
 
 typedef struct doppel_judgement {
   int verdict;
@@ -72,7 +72,7 @@ typedef struct doppel_related {
   const char* id; /* null-terminated */
   size_t id_size;
   int relation;
-  double of_document, of_original; /* the shared part of each */
+  double of_document, of_original; /* the shared part of each; if similar, their similarity */
   const doppel_passage* passages;  /* that the original has, too */
   size_t passage_count;
 } doppel_related;

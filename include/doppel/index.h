@@ -43,9 +43,11 @@ class Index {
     std::optional<bool> verify_by_signature;  // false; true stores no sets of shingles: smaller, less exact
     std::optional<int> max_listed;            // 256: documents with the same band key that a band lists
     std::optional<int> max_checks;            // 64: candidates that are verified for one document
-    // Besides near copies: "contained", "contains", "shares" (docs/partial-copies.md). Default: none.
+    // Besides near copies: "contained", "contains", "shares", "similar" (docs/partial-copies.md). Default:
+    // none.
     std::optional<std::vector<std::string>> relations;
     std::optional<double> containment;       // .8: share of a text that the other one must have
+    std::optional<double> report_from;       // .6: similarity from which an original is "similar"
     std::optional<int> passage_words;        // 154: the shortest passage that is certainly found
     std::optional<int> common_after;         // a passage that this many documents share no longer counts
     std::optional<int> max_related;          // 16: related originals that are reported for one document

@@ -29,6 +29,7 @@ enum class Relation : uint8_t {
   contained,  // the original has (nearly) all of the document
   contains,   // the document has (nearly) all of the original
   shares,     // a passage of the original is in the document
+  similar,    // they are less similar than the threshold, and at least report_from
 };
 
 struct RelatedOriginal {
@@ -37,7 +38,7 @@ struct RelatedOriginal {
   };
   std::string id;
   Relation relation = Relation::shares;
-  double of_document = 0, of_original = 0;  // the shared part of each
+  double of_document = 0, of_original = 0;  // the shared part of each; if similar, their similarity
   std::vector<Bytes> passages;              // of the document's text, that the original has too
 };
 

@@ -18,7 +18,7 @@ class _Signatures(TypedDict, total=False):
     min_shingles: int
     normaliser: Literal["default", "loose", "none"]
     max_record: int | str
-    relations: Sequence[Literal["near", "contained", "contains", "shares"]]
+    relations: Sequence[Literal["near", "contained", "contains", "shares", "similar"]]
     passage_words: int
     hash_key_file: str | os.PathLike[str]
 
@@ -49,6 +49,7 @@ class RuleSettings(_Signatures, total=False):
     max_documents: int
     max_memory: int | str
     containment: float
+    report_from: float
     common_after: int
     max_related: int
     partial: Literal["report", "duplicate"]

@@ -31,7 +31,7 @@ class Passage(NamedTuple):
 class Related(NamedTuple):
     """An original that a unique document is related to (the setting relations)."""
 
-    relation: str  # "contained", "contains" or "shares"
+    relation: str  # "contained", "contains", "shares" or "similar"
     original: str  # its id
     of_document: float  # the share of the document that both have
     of_original: float  # the same of the original
@@ -120,7 +120,7 @@ class Verdicts(Sequence[Verdict]):
 
     @property
     def relation(self) -> np.ndarray[Any, np.dtype[np.str_]]:
-        """The relation to the first of `related`: "contained", "contains" or "shares"; else ""."""
+        """The relation to the first of `related`: "contained", "contains", "shares" or "similar"; else ""."""
         return np.array([next((r[0] for r in self._columns.relations(i)), "") for i in range(len(self))], dtype="<U9")
 
     @property

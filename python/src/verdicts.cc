@@ -130,7 +130,7 @@ bool take_relations(ByteReader& in, RelationColumns& out) {
     out.original.add(in.string());
     out.of_document.push_back(std::bit_cast<double>(in.fixed<uint64_t>()));
     out.of_original.push_back(std::bit_cast<double>(in.fixed<uint64_t>()));
-    if (out.relation.back() > static_cast<uint8_t>(Relation::shares)) return false;
+    if (out.relation.back() > static_cast<uint8_t>(Relation::similar)) return false;
     for (uint64_t passages = in.varint(); passages > 0 && in.ok(); --passages) {
       for (std::vector<int64_t>* word : {&out.word_begin, &out.word_end})
         word->push_back(static_cast<int64_t>(in.varint()));

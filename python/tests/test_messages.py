@@ -28,7 +28,7 @@ def test_log_lines_go_through_logging(tmp_path, caplog, capfd):
 @pytest.mark.parametrize("settings, message", [
     ({"state_fsync": "often"}, "state_fsync: often is not one of none, checkpoint, commit"),
     ({"input_format": "x"}, "input_format: x is not one of auto, json"),
-    ({"relations": ["x"]}, 'relations: "x" is not one of near, contained, contains, shares'),
+    ({"relations": ["x"]}, 'relations: "x" is not one of near, contained, contains, shares, similar'),
     ({"relations": ["contained"]}, "relations: doppel always looks for near; name it, too"),
     ({"state_directory": "x", "against": "x"}, "against: x: that is the index itself"),
     ({"max_memory": "1"}, "(batch_bytes, kafka_fetch_queue)"),

@@ -415,7 +415,7 @@ void add_flags(CLI::App& app, ScanFlags& flags, CommonFlags& common) {
            const bool near = ("," + given + ",").find(",near,") != std::string::npos;
            common.sets.emplace_back("relations", near ? given : "near," + given);
          },
-         "also look for copies of parts: contained, contains, shares, with commas")
+         "also look for copies of parts (contained, contains, shares) and for similar; with commas")
       ->type_name("LIST")
       ->trigger_on_parse();
   add_reading_flags(app, common);

@@ -160,6 +160,7 @@ ScanPage ScanReport::page(const Counters& c) const {
   page.contained = c.contained;
   page.contains = c.contains;
   page.shares = c.shares;
+  page.similar = c.similar;
   page.related = related_;
   page.folders = folders_.top(kScanPlaces);
   page.hosts = hosts_.top(kScanPlaces);

@@ -79,6 +79,10 @@ void print_summary(const Counters& c, const Engine& engine, const Bodies& bodies
     print_err("  of the unique ones, {} are parts of others; {} have others in them; {} share a passage\n",
               with_commas(c.contained), with_commas(c.contains), with_commas(c.shares));
   }
+  if (c.similar != 0) {
+    print_err("  of the unique ones, {} are less similar to an original than the threshold\n",
+              with_commas(c.similar));
+  }
   if (cut.documents != 0) {
     print_err("  passages cut out of {} unique ones, {}{}\n", with_commas(cut.documents),
               human_bytes(cut.bytes),

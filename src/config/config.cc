@@ -251,15 +251,24 @@ class Loader {
     const Options& o = config_.options;
     const std::set<std::string> names(o.relations.begin(), o.relations.end());
     for (const std::string& name : names) {
-      if (name != "near" && name != "contained" && name != "contains" && name != "shares")
+      if (name != "near" && name != "contained" && name != "contains" && name != "shares" &&
+          name != "similar")
         wrong_together({"relations"},
-                       fmt::format("\"{}\" is not one of near, contained, contains, shares", name));
+                       fmt::format("\"{}\" is not one of near, contained, contains, shares, similar", name));
     }
     if (!names.contains("near")) wrong_together({"relations"}, "doppel always looks for near; name it, too");
     if (o.cut != CutTexts::nothing) check_cut(names.contains("shares"));
-    if (names.size() < 2) return;
+    const bool similar = names.contains("similar");
+    if (similar && o.report_from >= o.threshold)
+      wrong_together(
+          {"report_from", "threshold"},
+          fmt::format("report_from is {:g}, not below the threshold {:g}: what reaches the threshold is "
+                      "a duplicate",
+                      o.report_from, o.threshold));
+    if (names.size() < (similar ? 3 : 2)) return;
     if (o.verify != Verify::exact)
-      wrong_together({"relations", "verify"}, "relations other than near need the sets of verify: exact");
+      wrong_together({"relations", "verify"},
+                     "contained, contains and shares need the sets of verify: exact");
     if (o.passage_words < o.shingle_words)
       wrong_together({"passage_words", "shingle_words"},
                      fmt::format("passage_words is {}, less than the {} words of a shingle", o.passage_words,

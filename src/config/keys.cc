@@ -54,10 +54,14 @@ void relation_keys(const Add& add) {
   add(list_key(
       "relations", AT(relations),
       "What is looked for: near (always), contained (an original has most of the document), contains "
-      "(the document has most of an original), shares (they share a passage of passage_words). An index "
-      "keeps the relations that it was made with."));
+      "(the document has most of an original), shares (they share a passage of passage_words), similar "
+      "(an original is less similar than threshold, and at least report_from: to look at, never a "
+      "duplicate). An index keeps the relations that it was made with."));
   add(number_key(limits::kContainment, AT(containment), "0.5 to 1",
                  "The share of the shorter text that makes contained or contains hold."));
+  add(number_key(limits::kReportFrom, AT(report_from), "0.4 to the threshold",
+                 "The least similarity of an original that is reported as similar. Lower values take more "
+                 "memory and time, because more bands are needed to find such originals."));
   add(integer_key(limits::kPassageWords, AT(passage_words),
                   "The shortest passage, in words, that is found with certainty wherever it is."));
   add(integer_key(limits::kCommonAfter, AT(common_after),

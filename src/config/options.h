@@ -44,8 +44,9 @@ struct Options {
   uint64_t memory = 0;          // bytes of the index from which old originals move to segments; 0: never
 
   // Relations other than near: copies of a part.
-  std::vector<std::string> relations = {"near"};  // near, contained, contains, shares
+  std::vector<std::string> relations = {"near"};  // near, contained, contains, shares, similar
   double containment = 0.8;
+  double report_from = 0.6;
   int passage_words = 154;
   int common_after = 20;
   int max_related = 16;

@@ -84,7 +84,8 @@ int kind_of(Kind kind) {
 int relation_of(Relation relation) {
   return relation == Relation::contained  ? DOPPEL_IS_CONTAINED
          : relation == Relation::contains ? DOPPEL_CONTAINS
-                                          : DOPPEL_SHARES;
+         : relation == Relation::shares   ? DOPPEL_SHARES
+                                          : DOPPEL_SIMILAR;
 }
 
 // Calls insert() or query() with the documents, and turns what it says into structures of C.

@@ -46,6 +46,7 @@ constexpr NamedOption kOptions[] = {
     {"max_checks", &Options::max_checks, &limits::kMaxChecks},
     {"relations", &Options::relations},
     {"containment", &Options::containment, &limits::kContainment},
+    {"report_from", &Options::report_from, &limits::kReportFrom},
     {"passage_words", &Options::passage_words, &limits::kPassageWords},
     {"common_after", &Options::common_after, &limits::kCommonAfter},
     {"max_related", &Options::max_related, &limits::kMaxRelated},
@@ -59,7 +60,7 @@ constexpr NamedOption kOptions[] = {
     {"create_if_missing", &Options::create_if_missing},
 };
 
-constexpr std::string_view kRelationNames[] = {"near", "contained", "contains", "shares"};
+constexpr std::string_view kRelationNames[] = {"near", "contained", "contains", "shares", "similar"};
 
 absl::Status is_not(const NamedOption& option, std::string_view value, const std::string& right) {
   return invalid(fmt::format("{}: \"{}\" is not {}", option.name, value, right));
@@ -160,8 +161,9 @@ absl::StatusOr<std::string> relation_names(const std::vector<std::string>& given
   };
   for (const std::string& name : given) {
     if (!has(kRelationNames, name))
-      return invalid(fmt::format("relations: \"{}\" is not one of near, contained, contains, shares{}", name,
-                                 did_you_mean(name, {std::begin(kRelationNames), std::end(kRelationNames)})));
+      return invalid(
+          fmt::format("relations: \"{}\" is not one of near, contained, contains, shares, similar{}", name,
+                      did_you_mean(name, {std::begin(kRelationNames), std::end(kRelationNames)})));
   }
   std::string out = "near";
   for (const std::string_view name : kRelationNames)

@@ -100,7 +100,11 @@ absl::StatusOr<RelationRule> choose_relations(const Index::Options& given, Chose
                    .contains = names.find(",contains") != std::string::npos,
                    .shares = names.find(",shares") != std::string::npos,
                    .shingle_words = static_cast<uint32_t>(shingle_words)};
-  if (!out.contained && !out.contains && !out.shares) return RelationRule();
+  if (names.find(",similar") != std::string::npos) {
+    out.similar_ppm = static_cast<uint32_t>(
+        std::llround(chosen.choose_fraction("report_from", "report_from_ppm", given.report_from, .6) * 1e6));
+  }
+  if (!out.contained && !out.contains && !out.shares) return out;
   const std::optional<int64_t> passage = chosen.number("passage");
   const int64_t words =
       chosen.choose("passage_words", passage ? std::optional(*passage + shingle_words - 1) : std::nullopt,
@@ -151,6 +155,8 @@ absl::StatusOr<EngineOptions> embed_options(const Index::Options& given, std::st
   ASSIGN_OR_RETURN(out.rule.relations, choose_relations(given, chosen, out.scheme.shingle_words));
   if (out.rule.relations.on() && out.rule.verify != Verify::exact)
     return invalid("relations need the sets that verify_by_signature leaves out");
+  if (const uint32_t from = out.rule.relations.similar_ppm; from != 0)
+    RETURN_IF_ERROR(report_from(out.rule, from / 1e6, given.recall.value_or(.995), out.scheme.num_perm));
   out.scheme.passage = out.rule.relations.passage;
   RETURN_IF_ERROR(refuse_differences("the index was made with other options; leave them out to use its own:",
                                      chosen.differences()));

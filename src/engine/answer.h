@@ -67,8 +67,8 @@ struct Answer {
   void clear();
 
   // Stores the metadata of an original. MATCH describes same_payload, exact, each relative that shares enough
-  // to be related, and each candidate that reaches the threshold and is more similar than all before it. So
-  // the best original that RESOLVE may need is here, whichever of these have died since.
+  // to be related, and each candidate that is similar enough to be named and more similar than all before it.
+  // So the best original that RESOLVE may need is here, whichever of these have died since.
   void describe(Seq seq, std::string_view metadata);
   std::optional<std::string_view> about(Seq seq) const;
   bool describes_any() const { return !described_.empty(); }

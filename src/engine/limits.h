@@ -35,6 +35,7 @@ inline constexpr Limit kMaxDocuments{"max_documents", 0, 250'000'000};
 
 // Relations.
 inline constexpr Limit kContainment{"containment", 1, 1'000'000, Limit::Unit::millionth};
+inline constexpr Limit kReportFrom{"report_from", 1, 1'000'000, Limit::Unit::millionth};
 inline constexpr Limit kPassageWords{"passage_words", 1, 10'000};
 inline constexpr Limit kCommonAfter{"common_after", 2, 65'535};
 inline constexpr Limit kMaxRelated{"max_related", 1, 1'000};
@@ -55,10 +56,10 @@ inline constexpr Limit kMemory{"memory", 0, int64_t{1} << 50, Limit::Unit::byte}
 // process.
 inline constexpr int64_t kTablesMost = 8192;
 
-inline constexpr std::array kAll{kThreshold,    kRecall,      kMaxListed,    kMaxChecks,    kExpireAfter,
-                                 kMaxDocuments, kContainment, kPassageWords, kCommonAfter,  kMaxRelated,
-                                 kNumPerm,      kBands,       kRows,         kShingleWords, kMinShingles,
-                                 kMaxRecord,    kThreads,     kShards,       kMemory};
+inline constexpr std::array kAll{kThreshold,    kRecall,      kMaxListed,  kMaxChecks,    kExpireAfter,
+                                 kMaxDocuments, kContainment, kReportFrom, kPassageWords, kCommonAfter,
+                                 kMaxRelated,   kNumPerm,     kBands,      kRows,         kShingleWords,
+                                 kMinShingles,  kMaxRecord,   kThreads,    kShards,       kMemory};
 
 }  // namespace limits
 

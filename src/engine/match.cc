@@ -130,7 +130,7 @@ absl::StatusOr<bool> Matcher::verify_best(const SignedDocument& document, Docume
     RETURN_IF_ERROR(verify(document, set, candidate, original));
     if (best != nullptr && !better(candidate, *best)) continue;
     best = &candidate;
-    if (!reaches(candidate.overlap, rule_.threshold_ppm)) continue;
+    if (!reaches(candidate.overlap, rule_.least_ppm())) continue;
     if (!original.has_value()) {
       ASSIGN_OR_RETURN(original, body_of_found(candidate.seq));
     }

@@ -249,6 +249,8 @@ std::string_view relation_name(Relation relation) {
       return "contains";
     case Relation::shares:
       return "shares";
+    case Relation::similar:
+      return "similar";
   }
   return "";
 }

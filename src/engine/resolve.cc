@@ -92,6 +92,7 @@ absl::StatusOr<bool> Resolver::find_original(size_t i, Outcome& outcome) {
   asked_.reset();
   hint_.clear();
   print_listed_.clear();
+  similar_.reset();
   if (document(i).payload != Digest()) {
     Digest digest;
     if (find_payload(i, outcome, digest)) {
@@ -112,6 +113,9 @@ absl::StatusOr<bool> Resolver::find_original(size_t i, Outcome& outcome) {
   RETURN_IF_ERROR(find_related(i, outcome));
   if (outcome.verdict == Verdict::duplicate) return true;
   outcome.verdict = Verdict::unique;
+  if (similar_ && std::none_of(outcome.related.begin(), outcome.related.end(),
+                               [&](const Related& each) { return each.seq == similar_->seq; }))
+    outcome.related.push_back(*std::move(similar_));
   return false;
 }
 
@@ -180,9 +184,18 @@ absl::StatusOr<bool> Resolver::weigh(size_t i, Outcome& outcome) {
     if (better(candidate, *best)) best = &candidate;
   }
   outcome.closest = best->overlap;
-  if (!reaches(best->overlap, rule_.threshold_ppm)) return true;
+  if (!reaches(best->overlap, rule_.least_ppm())) return true;
   const std::optional<std::string_view> original = about(i, best->seq);
   if (!original.has_value()) return false;
+  if (!reaches(best->overlap, rule_.threshold_ppm)) {
+    similar_ = Related{.seq = best->seq,
+                       .relation = Relation::similar,
+                       .shared = best->overlap.inter,
+                       .of_document = best->overlap.uni,
+                       .of_original = best->overlap.uni,
+                       .original = std::string(*original)};
+    return true;
+  }
   outcome.verdict = Verdict::duplicate;
   outcome.kind = Kind::near;
   outcome.similarity = best->overlap;

@@ -130,6 +130,7 @@ class Resolver {
   std::vector<uint8_t> entered_;  // by Print::number: whether it is in prints_
   RelateHint hint_;
   TextMap map_;
+  std::optional<Related> similar_;  // the most similar original, if it is below the threshold
 };
 
 }  // namespace doppel

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "engine/limits.h"
 
@@ -50,6 +51,35 @@ absl::StatusOr<Rule> make_rule(double threshold, double recall, int num_perm, in
   return rule;
 }
 
+absl::Status report_from(Rule& rule, double from, double recall, int num_perm) {
+  RETURN_IF_ERROR(within_number(limits::kReportFrom, from));
+  const auto ppm = static_cast<uint32_t>(std::llround(from * 1e6));
+  if (ppm >= rule.threshold_ppm) {
+    return invalid(absl::StrCat("report_from is ", from, ", not below the threshold ",
+                                rule.threshold_ppm / 1e6, ": what reaches the threshold is a duplicate"));
+  }
+  if (rule.banding_chosen) {
+    ASSIGN_OR_RETURN(rule.banding, choose_banding(from, recall, num_perm));
+  }
+  rule.min_equal = min_equal_slices(ppm, num_perm);
+  rule.relations.similar_ppm = ppm;
+  return absl::OkStatus();
+}
+
+bool RelationRule::knows(Relation relation) const {
+  switch (relation) {
+    case Relation::contained:
+      return on() && contained;
+    case Relation::contains:
+      return on() && contains;
+    case Relation::shares:
+      return on() && shares;
+    case Relation::similar:
+      return similar_ppm != 0;
+  }
+  return false;
+}
+
 std::string describe_rule(const Rule& rule) {
   auto line = [](const char* name, const std::string& value) {
     return std::string(name) + "=" + value + "\n";
@@ -70,11 +100,17 @@ std::string describe_rule(const Rule& rule) {
            line("documents_in_memory", std::to_string(rule.documents_in_memory));
   }
   if (rule.replace) out += line("on_update", "replace");
-  if (const RelationRule& r = rule.relations; r.on()) {
+  const RelationRule& r = rule.relations;
+  if (r.any()) {
     std::string names = "near";
-    for (const Relation relation : {Relation::contained, Relation::contains, Relation::shares})
+    for (const Relation relation :
+         {Relation::contained, Relation::contains, Relation::shares, Relation::similar})
       if (r.knows(relation)) names += "," + std::string(relation_name(relation));
-    out += line("relations", names) + line("passage", std::to_string(r.passage)) +
+    out += line("relations", names);
+  }
+  if (r.similar_ppm != 0) out += line("report_from_ppm", std::to_string(r.similar_ppm));
+  if (r.on()) {
+    out += line("passage", std::to_string(r.passage)) +
            line("containment_ppm", std::to_string(r.containment_ppm)) +
            line("common_after", std::to_string(r.common_after)) +
            line("max_related", std::to_string(r.max_related)) +

@@ -16,8 +16,8 @@
 
 namespace doppel {
 
-// Relations besides near duplicates: one text contains most of the other, or the two share a passage
-// (docs/partial-copies.md).
+// Relations besides near duplicates: one text contains most of the other, the two share a passage, or they
+// are nearly as similar as duplicates (docs/partial-copies.md).
 std::string_view relation_name(Relation relation);
 
 // Which relations an index reports besides `near`, and their limits.
@@ -25,7 +25,8 @@ struct RelationRule {
   bool contained = false;
   bool contains = false;
   bool shares = false;
-  uint32_t passage = 0;  // shingles of the shortest passage; 0: no relations
+  uint32_t similar_ppm = 0;  // the least similarity of `similar`; 0: it is not reported
+  uint32_t passage = 0;      // shingles of the shortest passage; 0: none of the other relations
   uint32_t shingle_words = 5;
   uint32_t containment_ppm = 800'000;
   uint32_t common_after = 20;      // a passage that this many originals have is common: it says nothing
@@ -33,10 +34,10 @@ struct RelationRule {
   bool partial_duplicate = false;  // a contained document counts as a duplicate
   bool cut = false;                // whether RESOLVE fills Outcome::repeated
 
+  // Whether there are relations that are found by prints, which similar ones are not.
   bool on() const { return passage != 0 && (contained || contains || shares); }
-  bool knows(Relation relation) const {
-    return relation == Relation::contained ? contained : relation == Relation::contains ? contains : shares;
-  }
+  bool any() const { return on() || similar_ppm != 0; }
+  bool knows(Relation relation) const;
   // Texts are related only if they share at least this many shingles that are not common.
   uint32_t shared_least() const { return passage < 20 ? passage : 20; }
   bool operator==(const RelationRule&) const = default;
@@ -61,7 +62,8 @@ struct ByteRange {
   bool operator==(const ByteRange&) const = default;
 };
 
-// An original that a document is related to. Shingles of common passages do not count.
+// An original that a document is related to. Shingles of common passages do not count. If it is similar,
+// of_document and of_original both count the shingles of the two texts together.
 struct Related {
   Seq seq = 0;
   Relation relation = Relation::shares;
@@ -98,6 +100,9 @@ struct Rule {
   uint32_t generation = 1024;        // number of originals that expire together
   uint32_t watermark_rank = 1000;    // the watermark is the n-th largest record time so far
   RelationRule relations;            // relations other than near
+
+  // An original that is less similar is of no interest.
+  uint32_t least_ppm() const { return relations.similar_ppm != 0 ? relations.similar_ppm : threshold_ppm; }
 };
 
 __extension__ using Uint128 = unsigned __int128;
@@ -118,6 +123,9 @@ inline uint32_t similarity_ppm(Overlap s) {
 // Makes a rule from a user's settings; bands and rows are chosen if they are 0. An error names what is
 // impossible and what would be possible.
 absl::StatusOr<Rule> make_rule(double threshold, double recall, int num_perm, int bands = 0, int rows = 0);
+// Makes the rule report originals that are at least so similar, and chooses bands and rows that find them.
+// The arguments are those of make_rule(). An error says that `from` is not below the threshold.
+absl::Status report_from(Rule& rule, double from, double recall, int num_perm);
 std::string describe_rule(const Rule& rule);  // "name=value" lines
 // Sets max_documents to the smaller one of the setting and what fits into the memory.
 void set_room(Rule& rule, uint64_t max_memory, uint64_t documents_in_memory, uint64_t documents_setting);

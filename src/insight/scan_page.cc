@@ -214,17 +214,18 @@ std::string shares_in_words(const PageRelated& related) {
 }
 
 void add_related(Lines& out, const ScanPage& page, const EngineOptions& engine) {
-  if (page.contained + page.contains + page.shares == 0) return;
+  if (page.contained + page.contains + page.shares + page.similar == 0) return;
   out.line("<h2>Related documents</h2>");
   out.line(
-      "<p>Of the unique documents, {} are parts of others, {} have others in them, and {} share a passage "
-      "with "
-      "another one.</p>",
-      with_commas(page.contained), with_commas(page.contains), with_commas(page.shares));
+      "<p>Of the unique documents, {} are parts of others, {} have others in them, {} share a passage with "
+      "another one, and {} are less similar to another one than the threshold.</p>",
+      with_commas(page.contained), with_commas(page.contains), with_commas(page.shares),
+      with_commas(page.similar));
   for (const PageRelated& related : page.related) {
     const std::string_view verb = related.relation == Relation::contained  ? "is a part of"
                                   : related.relation == Relation::contains ? "has in it"
-                                                                           : "shares a passage with";
+                                  : related.relation == Relation::shares   ? "shares a passage with"
+                                                                           : "is similar to";
     out.line("<h3>A &nbsp;{} <span class=\"quiet\">{}</span> B &nbsp;{}</h3>\n<p>{}</p>",
              name_of(related.document), verb, name_of(related.original), shares_in_words(related));
     if (!related.document.text || !related.original.text || out.size() > kScanPageBytes) continue;

@@ -262,13 +262,16 @@ void StreamMetrics::collect(Families& out) const {
       "doppel_listings_capped_total",
       "How often a band did not list an original because it already listed max_listed under the same key.",
       static_cast<double>(tally_.listings_capped));
+  for (size_t each = 0; each < tally_.relations.size(); ++each) {
+    const auto relation = static_cast<Relation>(each);
+    const RelationRule& rule = options_.rule.relations;
+    if (relation == Relation::similar ? !rule.knows(relation) : !rule.on()) continue;
+    out.counter("doppel_relations_total",
+                "Unique documents that are related to originals, by their strongest relation.",
+                static_cast<double>(tally_.relations[each]),
+                {{"relation", std::string(relation_name(relation))}, {"replay", replay}});
+  }
   if (options_.rule.relations.on()) {
-    for (size_t relation = 0; relation < tally_.relations.size(); ++relation)
-      out.counter(
-          "doppel_relations_total",
-          "Unique documents that are related to originals, by their strongest relation.",
-          static_cast<double>(tally_.relations[relation]),
-          {{"relation", std::string(relation_name(static_cast<Relation>(relation)))}, {"replay", replay}});
     out.counter("doppel_prints_capped_total",
                 "How often a print did not list an original because it already listed max_listed.",
                 static_cast<double>(tally_.prints_capped));

@@ -59,7 +59,7 @@ class StreamMetrics {
     std::array<uint64_t, 5> removals{};  // by RemovalReason, including what RESOLVE removes by itself
     uint64_t listings_capped = 0, prints_capped = 0, checks_capped = 0;
     uint64_t better = 0;                  // better copies
-    std::array<uint64_t, 3> relations{};  // of unique documents, by the strongest Relation of each
+    std::array<uint64_t, 4> relations{};  // of unique documents, by the strongest Relation of each
   };
 
   void count_document(const Decided& decided, size_t i);

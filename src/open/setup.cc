@@ -118,7 +118,7 @@ RelationRule relations_of(const Options& o) {
     return std::find(o.relations.begin(), o.relations.end(), name) != o.relations.end();
   };
   RelationRule out{.contained = named("contained"), .contains = named("contains"), .shares = named("shares")};
-  if (!out.contained && !out.contains && !out.shares) return {};
+  if (!out.contained && !out.contains && !out.shares) return out;
   out.passage = static_cast<uint32_t>(std::max(1, o.passage_words - o.shingle_words + 1));
   out.shingle_words = static_cast<uint32_t>(o.shingle_words);
   out.containment_ppm = static_cast<uint32_t>(std::llround(o.containment * 1e6));
@@ -149,6 +149,8 @@ absl::StatusOr<EngineOptions> engine_options(const Options& o, const HashKey& ke
   out.rule.expire_after_ms = o.expire_after_ms;
   out.rule.replace = o.on_update == OnUpdate::replace;
   out.rule.relations = relations_of(o);
+  if (std::find(o.relations.begin(), o.relations.end(), "similar") != o.relations.end())
+    RETURN_IF_ERROR(report_from(out.rule, o.report_from, o.recall, o.num_perm));
   out.scheme.passage = out.rule.relations.passage;
   out.track_ids = o.tombstones == Tombstones::key || out.rule.replace;
   const std::string& format = is_signed(o.input) ? o.input.signed_format : o.input.format;
@@ -236,9 +238,10 @@ namespace {
 
 // Names in the data scheme and the rule that are also settings, with the same values.
 constexpr std::string_view kSame[] = {
-    "threshold",  "shingle_words", "min_shingles", "sketch",       "num_perm",      "max_record", "verify",
-    "max_listed", "max_checks",    "bands",        "rows",         "max_documents", "max_memory", "on_update",
-    "relations",  "passage_words", "containment",  "common_after", "max_related",   "partial"};
+    "threshold",   "shingle_words", "min_shingles", "sketch",        "num_perm",    "max_record",
+    "verify",      "max_listed",    "max_checks",   "bands",         "rows",        "max_documents",
+    "max_memory",  "on_update",     "relations",    "passage_words", "containment", "common_after",
+    "max_related", "partial",       "report_from"};
 
 // Settings that an index records only if they are set, with their other values.
 constexpr std::pair<std::string_view, std::string_view> kUnset[] = {{"min_shingles", "1"},

@@ -42,9 +42,20 @@ class Timed {
 void count_relations(const Outcome& outcome, Counters& counters) {
   const std::optional<Relation> strongest = strongest_relation(outcome);
   if (!strongest) return;
-  ++(*strongest == Relation::contained  ? counters.contained
-     : *strongest == Relation::contains ? counters.contains
-                                        : counters.shares);
+  switch (*strongest) {
+    case Relation::contained:
+      ++counters.contained;
+      break;
+    case Relation::contains:
+      ++counters.contains;
+      break;
+    case Relation::shares:
+      ++counters.shares;
+      break;
+    case Relation::similar:
+      ++counters.similar;
+      break;
+  }
 }
 
 void count(const Lane& lane, Counters& counters) {

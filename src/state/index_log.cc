@@ -11,7 +11,7 @@
 namespace doppel {
 namespace {
 
-constexpr uint8_t kHasSlices = 1, kHasPayload = 2;
+constexpr uint8_t kWithSlices = 1, kWithPayload = 2;
 constexpr size_t kValueHead = 5;  // kind and checksum
 constexpr std::string_view kProgress = "progress/", kMissing = "missing/", kShownKey = "shown/";
 
@@ -109,12 +109,12 @@ LogRow read_row(Seq seq, ByteReader& in) {
   const auto flags = in.fixed<uint8_t>();
   row.digest = take_digest(in);
   row.id_tag = in.fixed<uint64_t>();
-  if ((flags & kHasPayload) != 0) row.payload = in.fixed<uint32_t>();
+  if ((flags & kWithPayload) != 0) row.payload = in.fixed<uint32_t>();
   row.trusted_ms = in.fixed<int64_t>();
   const uint64_t words = in.varint();
   for (uint64_t i = 0; i < words && in.ok(); ++i) row.mask.push_back(in.fixed<uint32_t>());
   row.slices = in.string();
-  if ((flags & kHasSlices) == 0) row.slices = {};
+  if ((flags & kWithSlices) == 0) row.slices = {};
   row.body.metadata = in.string();
   row.body.coded_set = in.string();
   return row;
@@ -148,7 +148,7 @@ LogPlace put_log_row(std::string& out, const StoredRow& stored, int num_perm, in
   Writer writer(out, stored.seq, 'R');
   const Row& row = stored.row;
   put_fixed<uint64_t>(out, scheme);
-  put_fixed<uint8_t>(out, (row.slices != nullptr ? kHasSlices : 0) | (row.payload != 0 ? kHasPayload : 0));
+  put_fixed<uint8_t>(out, (row.slices != nullptr ? kWithSlices : 0) | (row.payload != 0 ? kWithPayload : 0));
   put_digest(out, row.digest);
   put_fixed<uint64_t>(out, row.id_tag);
   if (row.payload != 0) put_fixed<uint32_t>(out, row.payload);

@@ -31,8 +31,8 @@ uint64_t number(std::string_view digits) {
 }
 
 // Lines in millionths, and their settings.
-constexpr std::pair<std::string_view, std::string_view> kPerMillion[] = {{"threshold_ppm", "threshold"},
-                                                                         {"containment_ppm", "containment"}};
+constexpr std::pair<std::string_view, std::string_view> kPerMillion[] = {
+    {"threshold_ppm", "threshold"}, {"containment_ppm", "containment"}, {"report_from_ppm", "report_from"}};
 // What only an index with relations has, besides the setting itself.
 constexpr std::string_view kOfRelations[] = {"prints",       "passage_words", "containment",
                                              "common_after", "max_related",   "partial"};

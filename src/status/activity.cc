@@ -46,6 +46,7 @@ Sample sample_of(const Counters& c, int64_t now_ms) {
           .contained = c.contained,
           .contains = c.contains,
           .shares = c.shares,
+          .similar = c.similar,
           .bytes = c.bytes,
           .duplicate_bytes = c.duplicate_bytes};
 }

@@ -123,9 +123,38 @@ TEST(Relations, AnIndexKeepsThoseThatItWasMadeWith) {
               HasSubstr("passage_words: the index was made with 154, now 200"));
 }
 
+// Originals that are nearly similar enough are named, so that a person can look at them.
+TEST(Relations, SimilarOnesAreReportedAndNeverDuplicates) {
+  TempDir dir;
+  // 496 of the 696 shingles of the two texts are in both: .712644.
+  write_file(dir / "in.jsonl", line("whole", words(0, 600)) +
+                                   line("other", words(0, 500) + words(900, 1'000)) +
+                                   line("far", words(0, 300) + words(2'000, 2'300)));
+  const std::string in = " --keep " + (dir / "kept.jsonl ") + (dir / "in.jsonl");
+  const Ran events = run_doppel("scan --relations similar" + in);
+  ASSERT_EQ(events.code, 0) << events.err;
+  EXPECT_THAT(events.out, HasSubstr(R"("type":"partial-copy-of")"));
+  EXPECT_THAT(events.out, HasSubstr(R"("relations":[{"relation":"similar",)"));
+  EXPECT_THAT(events.out,
+              HasSubstr(R"("of_document":0.712643,"of_original":0.712643,"shared":496,"passages":[])"));
+  EXPECT_EQ(std::count(events.out.begin(), events.out.end(), '\n'), 1) << events.out;
+  EXPECT_THAT(events.err,
+              HasSubstr("of the unique ones, 1 are less similar to an original than the threshold"));
+  const std::string kept = read_file(dir / "kept.jsonl");
+  EXPECT_EQ(std::count(kept.begin(), kept.end(), '\n'), 3) << kept;
+  EXPECT_EQ(run_doppel("scan --relations similar --set report_from=.72" + in).out, "");
+  // What reaches the threshold is a duplicate, and what is contained is not named twice.
+  EXPECT_THAT(run_doppel("scan -t .7 --relations similar" + in).out, HasSubstr(R"("similarity":0.712643)"));
+  const Ran both = run_doppel("scan --relations contained,similar --set containment=.7 " + in);
+  EXPECT_THAT(both.out, HasSubstr(R"("relations":[{"relation":"contained",)"));
+  EXPECT_THAT(both.out, Not(HasSubstr(R"("relation":"similar")"))) << both.out;
+  EXPECT_THAT(run_doppel("scan --relations similar --set report_from=.8" + in).err,
+              HasSubstr("report_from is 0.8, not below the threshold 0.8"));
+}
+
 TEST(Relations, HaveNamesAndNeedSets) {
   const Ran name = run_doppel("scan --set relations=near,quotes /dev/null");
-  EXPECT_THAT(name.err, HasSubstr("\"quotes\" is not one of near, contained, contains, shares"));
+  EXPECT_THAT(name.err, HasSubstr("\"quotes\" is not one of near, contained, contains, shares, similar"));
   const Ran sets = run_doppel("scan --set relations=near,shares --set verify=signature /dev/null");
   EXPECT_THAT(sets.err, HasSubstr("verify: exact"));
 }

@@ -96,12 +96,36 @@ TEST(Index, SaysWhatDocumentsShare) {
   };
   EXPECT_THAT(in_memory({.relations = {{"quotes"}}}), HasSubstr("\"quotes\" is not one of near, contained"));
   EXPECT_THAT(in_memory({.verify_by_signature = true, .relations = {{"shares"}}}), HasSubstr("sets"));
+  EXPECT_THAT(in_memory({.relations = {{"similar"}}, .report_from = .9}),
+              HasSubstr("not below the threshold"));
 
   const auto strict = Index::open("", {.relations = {{"contained"}}, .partial_duplicate = true}).value();
   EXPECT_EQ(strict->insert({.id = "whole", .text = words(0, 600)})->verdict, Verdict::unique);
   const Judgement part = strict->insert({.id = "half", .text = words(0, 300)}).value();
   EXPECT_EQ(part.kind, Kind::contained);
   EXPECT_EQ(part.duplicate_of, "whole");
+}
+
+TEST(Index, ASimilarOriginalIsNamedAndTheDocumentIsUnique) {
+  const TemporaryDirectory scratch;
+  const std::string path = scratch / "index";
+  const std::string other = words(0, 500) + words(900, 1'000);
+  {
+    const auto index = Index::open(path, {.relations = {{"similar"}}, .report_from = .5}).value();
+    EXPECT_EQ(index->insert({.id = "whole", .text = words(0, 600)})->verdict, Verdict::unique);
+    const Judgement asked = index->query({.id = "other", .text = other}).value();
+    ASSERT_EQ(asked.related.size(), 1u);
+  }
+  const auto index = Index::open(path).value();
+  const Judgement said = index->insert({.id = "other", .text = other}).value();
+  EXPECT_EQ(said.verdict, Verdict::unique);
+  ASSERT_EQ(said.related.size(), 1u);
+  EXPECT_EQ(said.related[0].id, "whole");
+  EXPECT_EQ(said.related[0].relation, Relation::similar);
+  EXPECT_NEAR(said.related[0].of_document, .7126, .0001);
+  EXPECT_NEAR(said.related[0].of_original, .7126, .0001);
+  EXPECT_THAT(said.related[0].passages, ::testing::IsEmpty());
+  EXPECT_THAT(index->insert({.id = "far", .text = words(2'000, 2'600)})->related, ::testing::IsEmpty());
 }
 
 TEST(Index, ADocumentIsNoCopyOfItself) {
@@ -459,8 +483,9 @@ TEST(Index, OptionsHaveNames) {
   EXPECT_EQ(refused("num_perm", "4.5"), "num_perm: \"4.5\" is not a whole number between 8 and 1024");
   EXPECT_EQ(refused("shards", "99999999999"), "shards: 99999999999 is not between 1 and 256");
   EXPECT_EQ(refused("partial_duplicate", "yes"), "partial_duplicate: \"yes\" is not true or false");
-  EXPECT_EQ(refused("relations", "contained,share"),
-            "relations: \"share\" is not one of near, contained, contains, shares (did you mean shares?)");
+  EXPECT_EQ(
+      refused("relations", "contained,share"),
+      "relations: \"share\" is not one of near, contained, contains, shares, similar (did you mean shares?)");
   EXPECT_THAT(refused("hash_key", "12345"), AllOf(HasSubstr("hash_key: "), Not(HasSubstr("12345"))));
 }
 

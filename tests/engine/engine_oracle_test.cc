@@ -234,16 +234,18 @@ void expect_same_with_segments(bool relations) {
   std::random_device device;
   size_t made = 0;
   uint64_t longest = 0;
-  uint64_t related = 0;
+  uint64_t related = 0, similar = 0;
   for (int round = 0; round < 12; ++round) {
     const uint64_t seed = device();
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
     EngineOptions options = random_options(random);
     if (relations) add_random_relations(random, options);
+    if (round % 3 == 0) testing::report_similar(options);
     const std::vector<Step> steps = relations ? make_related_steps(random(), 150) : make_steps(random(), 400);
     const History slow = run_slow(options, steps);
-    for (const SlowOutcome& o : slow.outcomes) related += o.related.size();
+    for (const SlowOutcome& o : slow.outcomes)
+      for (const Related& each : o.related) ++(each.relation == Relation::similar ? similar : related);
     for (const size_t batch : {size_t{1}, size_t{7}, size_t{64}, size_t{1000}}) {
       options.shards = 1 + static_cast<int>(random() % 3);
       std::vector<MemoryStore> stores(static_cast<size_t>(options.shards));
@@ -266,6 +268,7 @@ void expect_same_with_segments(bool relations) {
   EXPECT_GT(made, 100u);
   EXPECT_GT(longest, 16u);
   EXPECT_EQ(related > 100, relations) << related;
+  EXPECT_GT(similar, 0u);
 }
 
 TEST(EngineOracle, SaysTheSameWithOldOriginalsInSegments) { expect_same_with_segments(false); }

@@ -158,7 +158,7 @@ std::multimap<std::string_view, Use> entrances() {
 // Limits without an option in the API; the settings have them (tests/config).
 const std::set<std::string_view> kSettingsOnly{"max_documents", "min_shingles", "max_record",
                                                "threads",       "containment",  "passage_words",
-                                               "common_after",  "max_related"};
+                                               "report_from",   "common_after", "max_related"};
 
 TEST(Limits, TheWholeTableHoldsInTheApi) {
   const auto ways = entrances();

@@ -1,12 +1,15 @@
 // The description of a rule, which a state directory keeps: old directories must go on fitting.
 #include "engine/rule.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
 namespace doppel {
 namespace {
+
+using ::testing::HasSubstr;
 
 Rule rule_of_tests() {
   Rule rule;
@@ -84,6 +87,18 @@ TEST(Rule, Relations) {
                                "expire_after_ms=0\non_update=replace\nrelations=near,contained,shares\n"
                                "passage=150\n"))
       << text;
+}
+
+TEST(Rule, ReportsSimilarOnesBelowTheThreshold) {
+  Rule rule = make_rule(.8, .995, 128).value();
+  const Rule before = rule;
+  ASSERT_TRUE(report_from(rule, .6, .995, 128).ok());
+  EXPECT_EQ(rule.banding, choose_banding(.6, .995, 128).value());
+  EXPECT_LT(rule.min_equal, before.min_equal);
+  EXPECT_THAT(describe_rule(rule), HasSubstr("relations=near,similar\nreport_from_ppm=600000\n"));
+  rule = before;
+  EXPECT_FALSE(report_from(rule, .8, .995, 128).ok());
+  EXPECT_EQ(describe_rule(rule), describe_rule(before));
 }
 
 }  // namespace

@@ -53,10 +53,21 @@ class SlowEngine {
                 .payload = document.payload,
                 .id_tag = document.id_tag,
                 .timestamp_ms = trusted(document.timestamp_ms)};
+    std::optional<Related> similar;
     if (document.content == Content::shingled) {
       entry.slices.assign(slices, slices + options_.scheme.num_perm);
       make_compact_set(document.tops, entry.set);
-      if (const Entry* original = most_similar(entry)) {
+      const Entry* original = most_similar(entry);
+      if (original != nullptr && !reaches(similarity(entry, *original), options_.rule.threshold_ppm)) {
+        const auto [inter, uni] = similarity(entry, *original);
+        if (reaches({inter, uni}, options_.rule.least_ppm())) {
+          similar = Related{.seq = original->seq,
+                            .relation = Relation::similar,
+                            .shared = inter,
+                            .of_document = uni,
+                            .of_original = uni};
+        }
+      } else if (original != nullptr) {
         --next_;
         return {.verdict = Verdict::duplicate,
                 .kind = Kind::near,
@@ -73,6 +84,9 @@ class SlowEngine {
         return out;
       }
     }
+    bool related = false;
+    for (const Related& each : out.related) related |= similar && each.seq == similar->seq;
+    if (similar && !related) out.related.push_back(*similar);
     const uint64_t room = options_.rule.max_documents;
     if (room != 0 && next_ > room) raise(next_ - room);
     if (!entry.slices.empty()) {
@@ -222,7 +236,7 @@ class SlowEngine {
     for (const Entry* r : candidates) {
       if (best == nullptr || more_similar(similarity(d, *r), similarity(d, *best))) best = r;
     }
-    return best != nullptr && reaches(similarity(d, *best), options_.rule.threshold_ppm) ? best : nullptr;
+    return best;
   }
 
   // A time counts as no later than the watermark; without a watermark it does not count.

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/check.h"
 #include "engine/engine.h"
 #include "engine/slow_engine.h"
 
@@ -186,12 +187,19 @@ History run_slow(const EngineOptions& options, const std::vector<Step>& steps) {
   return run;
 }
 
+inline void report_similar(EngineOptions& options) {
+  const double threshold = options.rule.threshold_ppm / 1e6;
+  const absl::Status status = report_from(options.rule, threshold * .7, .9, options.scheme.num_perm);
+  DOPPEL_CHECK(status.ok(), "a rule may report similar originals", options.rule.threshold_ppm);
+}
+
 inline EngineOptions random_options(std::mt19937_64& random) {
   EngineOptions options;
   options.scheme.key = {random(), random()};
   options.track_ids = true;
   options.payload_of = payload_of;
   options.rule = make_rule(0.5 + 0.1 * static_cast<double>(random() % 5), 0.9, 128).value();
+  if (random() % 3 == 0) report_similar(options);
   if (random() % 2 == 0) options.rule.banding = {.bands = 33 + static_cast<int>(random() % 10), .rows = 3};
   if (random() % 2 == 0) options.rule.max_listed = 2;
   if (random() % 2 == 0) options.rule.max_checks = 1 + static_cast<int>(random() % 3);
