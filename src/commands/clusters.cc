@@ -53,7 +53,7 @@ class Clusters {
     if (!seen_.emplace(event.event_id).second) return;
     if (partial) {
       for (const ReadRelation& relation : event.relations)
-        if (relation.relation != "shares") join(event, relation);
+        if (relation.relation == "contained" || relation.relation == "contains") join(event, relation);
       return;
     }
     Cluster& cluster = clusters_[place_of(event.cluster_id, event.original_id, event.original_date)];

@@ -186,6 +186,11 @@ static std::string relation_in_words(const Explanation& e) {
                      share(p.second), share(p.first), with_commas(p.shared), reported);
 }
 
+bool is_similar(const Explanation& e) {
+  const uint32_t from = e.rule.relations.similar_ppm;
+  return e.finding == Finding::near_miss && from != 0 && reaches(e.decisive, from);
+}
+
 PlainWords in_plain_words(const Explanation& e) {
   PlainWords words;
   auto& say = words.sentences;
@@ -219,7 +224,8 @@ PlainWords in_plain_words(const Explanation& e) {
       words.headline = "not a duplicate: a near miss";
       say.push_back(
           fmt::format("Similarity {} is below the threshold {}: {}.", similarity, threshold, decided_by));
-      say.push_back(fmt::format("They share {}, so the pair was found and verified, and rejected.", bands));
+      say.push_back(fmt::format("They share {}, so the pair was found and verified, and {}.", bands,
+                                is_similar(e) ? "is reported as similar" : "rejected"));
       break;
     case Finding::prefilter:
       words.headline = "not a duplicate: not similar enough to be verified";

@@ -72,6 +72,9 @@ struct NamedText {
 };
 Explanation explain(const EngineOptions& options, const NamedText& a, const NamedText& b);
 
+// Whether the second text is unique, and its event names the first one as similar.
+bool is_similar(const Explanation& explanation);
+
 // The verdict and its reasons: a headline and sentences that say what was compared with what.
 struct PlainWords {
   std::string headline;

@@ -309,6 +309,7 @@ constexpr size_t kExamples = 3;  // of each relation
 EngineOptions with_relations(EngineOptions options) {
   options.rule.relations = relations_to_explain(options);
   options.rule.relations.partial_duplicate = false;
+  options.rule.relations.similar_ppm = 0;
   options.rule.verify = Verify::exact;
   options.rule.expire_after_ms = 0;
   options.rule.max_documents = options.rule.max_memory = 0;

@@ -133,7 +133,7 @@ struct SampleParts {
   };
   RelationRule rule;
   uint64_t documents = 0, near = 0;  // near: includes equal texts
-  std::array<uint64_t, 3> unique{};  // unique documents by their strongest relation
+  std::array<uint64_t, 3> unique{};  // unique documents by their strongest relation; without similar
   std::vector<Example> examples;     // for each relation, the ones that share most, then the earliest
 };
 

@@ -209,6 +209,8 @@ std::string shares_in_words(const PageRelated& related) {
   const auto fraction = [](uint32_t ppm) {
     return fmt::format("{}.{:03}", ppm / 1'000'000, ppm % 1'000'000 / 1'000);
   };
+  if (related.relation == Relation::similar)
+    return fmt::format("Their similarity is {}, below the threshold.", fraction(related.of_document_ppm));
   return fmt::format("B has {} of A, and A has {} of B.", fraction(related.of_document_ppm),
                      fraction(related.of_original_ppm));
 }

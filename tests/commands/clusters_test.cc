@@ -74,7 +74,8 @@ TEST(ClustersCommand, JoinsWhatIsContained) {
   };
   write_file(dir / "in.jsonl", line("whole", 0, 600) + line("half", 0, 300) + line("half2", 1, 300) +
                                    line("wrap", 0, 600, 500) + line("quote", 200, 400, 900));
-  const std::string relations = " --set relations=near,contained,contains,shares ";
+  const std::string relations =
+      " --set relations=near,contained,contains,shares,similar --set report_from=.1 ";
   write_file(dir / "events", run_doppel("scan -q" + relations + (dir / "in.jsonl")).out);
   const std::string apart = run_doppel("clusters --events " + (dir / "events")).out;
   EXPECT_THAT(apart, HasSubstr(R"("id":"half","size":2,"duplicates":[{"id":"half2",)"));

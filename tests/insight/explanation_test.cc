@@ -121,11 +121,15 @@ Outcome outcome_of(const EngineOptions& o, const NamedText& a, const NamedText& 
 TEST(Explanation, SaysWhatTheEngineDecides) {
   const uint64_t seed = 991;
   std::set<Finding> seen;
+  int reported = 0;
   for (uint64_t round = 0; round < 400; ++round) {
     std::mt19937_64 random(seed + round);
     SCOPED_TRACE(seed + round);
-    const EngineOptions o = options(0.5 + static_cast<double>(random() % 45) / 100,
-                                    round % 5 == 0 ? Verify::signature : Verify::exact);
+    EngineOptions o = options(0.5 + static_cast<double>(random() % 45) / 100,
+                              round % 5 == 0 ? Verify::signature : Verify::exact);
+    if (round % 2 == 0) {
+      ASSERT_TRUE(report_from(o.rule, o.rule.threshold_ppm * .6e-6, .995, 128).ok());
+    }
     const std::string a = random_text(random, static_cast<int>(random() % (round % 3 == 0 ? 8 : 300)));
     const std::string b =
         round % 7 == 0 ? a : replaced_words(random, a, static_cast<double>(random() % 12) / 100);
@@ -136,6 +140,9 @@ TEST(Explanation, SaysWhatTheEngineDecides) {
     const Outcome outcome = outcome_of(o, first, second);
     ASSERT_EQ(is_duplicate(e.finding), outcome.verdict == Verdict::duplicate) << finding_name(e.finding);
     ASSERT_EQ(e.finding == Finding::exact, outcome.kind == Kind::exact);
+    const bool similar = strongest_relation(outcome) == Relation::similar;
+    ASSERT_EQ(is_similar(e), similar);
+    reported += similar ? 1 : 0;
     if (e.finding == Finding::near) {
       ASSERT_EQ(e.decisive, outcome.similarity);
       ASSERT_EQ(e.estimated, outcome.estimated);
@@ -148,6 +155,7 @@ TEST(Explanation, SaysWhatTheEngineDecides) {
   for (Finding f : {Finding::exact, Finding::near, Finding::near_miss, Finding::apart, Finding::too_short}) {
     EXPECT_TRUE(seen.contains(f)) << "never tried: " << finding_name(f);
   }
+  EXPECT_GT(reported, 20);
 }
 
 TEST(Explanation, OddTexts) {
