@@ -188,6 +188,7 @@ static std::string relation_in_words(const Explanation& e) {
 
 bool is_similar(const Explanation& e) {
   const uint32_t from = e.rule.relations.similar_ppm;
+  if (e.passages.has_value() && e.passages->asked && e.passages->relation.has_value()) return false;
   return e.finding == Finding::near_miss && from != 0 && reaches(e.decisive, from);
 }
 

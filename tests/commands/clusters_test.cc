@@ -73,10 +73,12 @@ TEST(ClustersCommand, JoinsWhatIsContained) {
     return R"({"id":")" + id + R"(","text":")" + text + "\"}\n";
   };
   write_file(dir / "in.jsonl", line("whole", 0, 600) + line("half", 0, 300) + line("half2", 1, 300) +
-                                   line("wrap", 0, 600, 500) + line("quote", 200, 400, 900));
+                                   line("wrap", 0, 600, 500) + line("quote", 200, 400, 900) +
+                                   line("first", 2'000, 2'600) + line("draft", 2'000, 2'450, 150));
   const std::string relations =
-      " --set relations=near,contained,contains,shares,similar --set report_from=.1 ";
+      " --set relations=near,contained,contains,similar --set report_from=.5 ";
   write_file(dir / "events", run_doppel("scan -q" + relations + (dir / "in.jsonl")).out);
+  EXPECT_THAT(read_file(dir / "events"), HasSubstr(R"("relation":"similar")"));
   const std::string apart = run_doppel("clusters --events " + (dir / "events")).out;
   EXPECT_THAT(apart, HasSubstr(R"("id":"half","size":2,"duplicates":[{"id":"half2",)"));
   EXPECT_EQ(std::count(apart.begin(), apart.end(), '\n'), 1);
