@@ -178,7 +178,7 @@ class Index:
             raise FileExistsError(f"path: {there} is not empty; name another folder")
         if self.settings["relations"] != "[near]":
             raise ValueError("save: an index with relations does not keep what another one needs to know; make it with a path")
-        names = ThresholdSettings.__annotations__.keys() - {"accept_rule_change", "temporary_directory", "hash_key_file"}
+        names = ThresholdSettings.__annotations__.keys() - {"accept_rule_change", "hash_key_file"}
         settings: Any = {name: value.strip("[]") for name, value in self.settings.items() if name in names and value != ""}
         os.makedirs(there, exist_ok=True)
         with open(os.path.join(there, "hash.key"), "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as key:

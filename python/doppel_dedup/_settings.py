@@ -55,13 +55,11 @@ class RuleSettings(_Signatures, total=False):
     partial: Literal["report", "duplicate"]
     shards: int
     accept_rule_change: Sequence[str]
-    temporary_directory: str | os.PathLike[str]
     batch_documents: int
     batch_bytes: int | str
     state_fsync: Literal["none", "checkpoint", "commit"]
     state_checkpoint_documents: int
     state_checkpoint_interval: str
-    state_snapshots: int
 
 
 class NoSettings(TypedDict, total=False):

@@ -31,7 +31,7 @@ def test_log_lines_go_through_logging(tmp_path, caplog, capfd):
     ({"relations": ["x"]}, 'relations: "x" is not one of near, contained, contains, shares, similar'),
     ({"relations": ["contained"]}, "relations: doppel always looks for near; name it, too"),
     ({"state_directory": "x", "against": "x"}, "against: x: that is the index itself"),
-    ({"max_memory": "1"}, "(batch_bytes, kafka_fetch_queue)"),
+    ({"max_memory": "1"}, "(batch_bytes), and"),
 ])
 def test_settings_have_the_names_of_arguments(settings, message):
     with pytest.raises(ValueError) as caught:

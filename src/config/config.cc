@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 
@@ -77,8 +78,10 @@ class Loader {
     if (const Key* key = find_named_variable(name, rest))
       return set(*key, {true, {rest + "=" + value}}, "environment " + name);
     if (is_of_a_service(name, value)) return;
-    errors_.push_back(
-        fmt::format("environment {}: no such setting{}", shown(name), did_you_mean(name, known)));
+    const std::string gone = retired_variable(name);
+    errors_.push_back(gone.empty() ? fmt::format("environment {}: no such setting{}", shown(name),
+                                                 did_you_mean(name, known))
+                                   : fmt::format("environment {}: {}", name, gone));
   }
 
   void command_line(const std::string& name, const std::string& value) {
@@ -87,11 +90,14 @@ class Loader {
     std::string rest;
     if (const Key* named = find_named(name, rest))
       return set(*named, {true, {rest + "=" + value}}, "command line");
-    errors_.push_back(
-        fmt::format("command line: {}: no such key{}", shown(name), did_you_mean(name, key_names())));
+    const std::string gone = retired(name);
+    errors_.push_back("command line: " + (gone.empty() ? fmt::format("{}: no such key{}", shown(name),
+                                                                     did_you_mean(name, key_names()))
+                                                       : gone));
   }
 
   absl::StatusOr<Config> finish() {
+    if (errors_.empty()) take_properties();
     if (errors_.empty()) name_log();
     if (errors_.empty()) read_order();
     if (errors_.empty()) check_together();
@@ -170,6 +176,24 @@ class Loader {
                      fmt::format("{}: not with input.format: signed, which holds no documents; leave it "
                                  "out, and choose the unique ones from the source by the events",
                                  *value));
+    }
+  }
+
+  // Reads the properties of librdkafka that doppel itself goes by.
+  void take_properties() {
+    for (const std::string& property : config_.options.kafka.properties) {
+      const size_t equals = property.find('=');
+      const TakenProperty* taken = taken_property(property.substr(0, equals));
+      if (taken == nullptr) continue;
+      const std::string text = property.substr(equals + 1);
+      const std::optional<uint64_t> value = parse_integer(text);
+      if (value && *value >= static_cast<uint64_t>(taken->least) &&
+          *value <= static_cast<uint64_t>(taken->most)) {
+        taken->take(config_.options, static_cast<int64_t>(*value));
+      } else {
+        wrong_together({"kafka.properties"}, fmt::format("{}: {} is not between {} and {}", taken->name,
+                                                         shown(text), taken->least, taken->most));
+      }
     }
   }
 

@@ -154,9 +154,6 @@ void input_keys(const Add& add) {
                  {{"unscored", FallbackText::unscored}, {"near", FallbackText::near}},
                  "How a page counts in which main finds only menus, footers and single lines: "
                  "unscored, or near (compared, but never an exact copy). Changes signatures."));
-  add(choice_key("input.id_from_key", AT(input.id_from_key),
-                 {{"none", IdFromKey::none}, {"raw", IdFromKey::raw}, {"urldecoded", IdFromKey::urldecoded}},
-                 "Whether Kafka's key is the document's id: as it is (raw), or URL-encoded."));
   add(list_key("input.statuses", AT(input.statuses),
                "HTTP statuses of responses that are documents; any accepts all. Other responses are skipped "
                "and counted."));
@@ -164,7 +161,7 @@ void input_keys(const Add& add) {
                "Content types of responses that are documents, such as text/*; any accepts all. Of other "
                "types only payload digests are compared."));
   add(size_key("input.max_bytes", AT(input.max_bytes), 1024, 1u << 30,
-               "The largest body of a response; a larger one is rejected."));
+               "The largest body of a response, or of a request by HTTP; a larger one is rejected."));
 }
 
 // The schemas of records in Avro.
@@ -185,8 +182,6 @@ void schema_keys(const Add& add) {
   add(text_key("schema_registry.ca_file", AT(schema_registry.ca_file),
                "File with the authorities (PEM) that may sign the registry's certificate. Empty: those of "
                "the system."));
-  add(duration_key("schema_registry.timeout", AT(schema_registry.timeout_ms), 100,
-                   "How long a request to the schema registry may take. Then doppel asks again."));
 }
 
 // Records that are fetched from other files.
@@ -200,8 +195,6 @@ void fetch_keys(const Add& add) {
                   "Records of WARC files that are read at the same time."));
   add(duration_key("fetch.max_wait", AT(fetch_max_wait_ms), 0,
                    "How long doppel waits for a root that does not answer before it gives up on a record."));
-  add(duration_key("fetch.timeout", AT(fetch_timeout_ms), 100,
-                   "How long a web server may take to connect, or may send nothing."));
 }
 
 void kafka_keys(const Add& add) {
@@ -223,13 +216,8 @@ void kafka_keys(const Add& add) {
   add(choice_key(
       "kafka.takeover", AT(kafka.takeover), {{"standby", Takeover::standby}, {"now", Takeover::now}},
       "What a daemon does while another one serves the same index. standby: it follows the index log "
-      "and takes over when the other one is gone for kafka.session_timeout. now: it takes over at "
-      "once, and the other one ends with exit code 75."));
-  add(duration_key("kafka.session_timeout", AT(kafka.session_timeout_ms), 1000,
-                   "A daemon that the group coordinator has not heard of for so long is gone. The brokers' "
-                   "group.min.session.timeout.ms is 6s unless somebody changed it."));
-  add(text_key("kafka.client_id", AT(kafka.client_id),
-               "The name of this process in the broker's logs and quotas."));
+      "and takes over when the other one is gone for session.timeout.ms (kafka.properties). now: it takes "
+      "over at once, and the other one ends with exit code 75."));
   add(bool_key(
       "kafka.create_topics", AT(kafka.create_topics),
       "Create topics that are missing. false: a start without them names the command that creates them."));
@@ -238,8 +226,6 @@ void kafka_keys(const Add& add) {
                "answered with the verdicts of its documents. It needs the token (http.token_file)."));
   add(integer_key("kafka.partitions", AT(kafka.partitions), 1, 10'000,
                   "Partitions of output topics that doppel creates. The index log always has one."));
-  add(integer_key("kafka.replication", AT(kafka.replication), 0, 10,
-                  "Replicas of topics that doppel creates. 0: the broker's default."));
   add(choice_key("kafka.start", AT(kafka.start),
                  {{"earliest", StartAt::earliest}, {"latest", StartAt::latest}},
                  "Where a new index begins to read its topics."));
@@ -254,16 +240,6 @@ void kafka_keys(const Add& add) {
       "duplicate-of with its own id."));
   add(integer_key("kafka.batch_documents", AT(kafka.batch_documents), 1, 100'000,
                   "The most documents in one transaction. Never changes a verdict."));
-  add(duration_key("kafka.batch_time", AT(kafka.batch_ms), 0,
-                   "A transaction is closed this long after its first document."));
-  add(size_key("kafka.fetch_queue", AT(kafka.fetch_queue), 1 << 20, 2047u << 20,
-               "Memory for records that are fetched ahead. Less than a second of input slows old versions of "
-               "librdkafka down."));
-  add(duration_key("kafka.metadata_interval", AT(kafka.metadata_interval_ms), 100,
-                   "How often doppel looks for new topics and partitions."));
-  add(duration_key("kafka.transaction_timeout", AT(kafka.transaction_timeout_ms), 1000,
-                   "The broker aborts a transaction that stays open for longer. Keep it above the time that "
-                   "a broker needs to restart."));
   add(duration_key(
       "kafka.commit_deadline", AT(kafka.commit_deadline_ms), 1000,
       "If a commit has no answer for this long, doppel looks up in the index log whether it succeeded."));
@@ -273,6 +249,44 @@ void kafka_keys(const Add& add) {
               "kafka.properties.NAME sets one. NAME: {file: PATH} reads a secret from a file. Properties "
               "that would break exactly-once are refused."));
 }
+
+#define TAKE(member, factor) \
+  [](Options& o, int64_t value) { o.kafka.member = static_cast<decltype(o.kafka.member)>(value * (factor)); }
+
+constexpr TakenProperty kTaken[] = {
+    {"session.timeout.ms", "consumer.", 1'000, 3'600'000, TAKE(session_timeout_ms, 1)},
+    {"transaction.timeout.ms", "producer.", 1'000, 2'147'483'647, TAKE(transaction_timeout_ms, 1)},
+    {"linger.ms", "producer.", 0, 900'000, TAKE(batch_ms, 1)},
+    {"queued.max.messages.kbytes", "consumer.", 1'024, 2'097'151, TAKE(fetch_queue, 1'024)},
+    {"topic.metadata.refresh.interval.ms", "consumer.", 100, 3'600'000, TAKE(metadata_interval_ms, 1)},
+};
+
+#undef TAKE
+
+// Settings of earlier versions, and what takes their place.
+struct Retired {
+  std::string_view name, instead;
+};
+constexpr Retired kRetired[] = {
+    {"kafka.client_id", "set client.id under kafka.properties"},
+    {"kafka.session_timeout", "set session.timeout.ms under kafka.properties"},
+    {"kafka.transaction_timeout", "set transaction.timeout.ms under kafka.properties"},
+    {"kafka.batch_time", "set linger.ms under kafka.properties"},
+    {"kafka.fetch_queue", "set queued.max.messages.kbytes under kafka.properties"},
+    {"kafka.metadata_interval", "set topic.metadata.refresh.interval.ms under kafka.properties"},
+    {"kafka.replication",
+     "topics that doppel creates have the brokers' default.replication.factor; create them yourself for "
+     "another number"},
+    {"cluster.answers", "the topic has the name of the index log with -answers"},
+    {"input.id_from_key", "name $key in input.id; the format ache decodes its keys by itself"},
+    {"http.max_body", "set input.max_bytes, the limit of all bodies"},
+    {"schema_registry.timeout", "a request may take 10s, and then doppel asks again"},
+    {"fetch.timeout",
+     "a web server may be silent for 30s; fetch.max_wait says for how long doppel asks again"},
+    {"state.snapshots", "doppel keeps two checkpoints"},
+    {"stall_timeout", "the main loop is stalled when it has not turned for 5m"},
+    {"temporary_directory", "set TMPDIR in the environment"},
+};
 
 // An index on many machines.
 void cluster_keys(const Add& add) {
@@ -294,8 +308,6 @@ void cluster_keys(const Add& add) {
       "cluster.shards", AT(cluster.shards),
       "The shards of a matcher, such as 0-15/64 (16 of 64). The matchers together must have each shard; "
       "those with the same shards are each other's standby."));
-  add(text_key("cluster.answers", AT(cluster.answers),
-               "The topic of the matchers' answers. Empty: the name of the index log with -answers."));
   add(integer_key("cluster.ahead", AT(cluster.ahead), 1, 10'000'000,
                   "How many documents matchers answer beyond the resolver's last commit. The resolver keeps "
                   "up to so many in memory."));
@@ -376,11 +388,6 @@ void state_keys(const Add& add) {
                   "New originals between two checkpoints. Fewer make a start after a crash faster."));
   add(duration_key("state.checkpoint_interval", AT(checkpoint_interval_ms), 1000,
                    "The longest time between two checkpoints while documents arrive."));
-  add(integer_key("state.snapshots", AT(snapshots), 1, 100,
-                  "How many checkpoints are kept. If the newest files are damaged, doppel continues from an "
-                  "older checkpoint."));
-  add(text_key("temporary_directory", AT(temporary_directory),
-               "Where runs without a state directory keep their shingle sets. Empty: TMPDIR or /tmp."));
 }
 
 void http_keys(const Add& add) {
@@ -397,7 +404,6 @@ void http_keys(const Add& add) {
       "File with the bearer token for requests that change something. DOPPEL_HTTP_TOKEN in the "
       "environment overrides it. With neither, such requests are refused, but documents are inserted if "
       "HTTP is the only input."));
-  add(size_key("http.max_body", AT(http.max_body), 1024, 1u << 30, "The largest body of a request."));
   add(text_key(
       "http.tls_certificate", AT(http.tls_certificate),
       "File (PEM) with the server's certificate, followed by those that lead to its authority. With it "
@@ -410,8 +416,6 @@ void http_keys(const Add& add) {
 }
 
 void process_keys(const Add& add) {
-  add(duration_key("stall_timeout", AT(stall_timeout_ms), 1000,
-                   "How long the main loop may be stuck before /live reports the daemon as stalled."));
   add(duration_key(
       "shutdown_timeout", AT(shutdown_timeout_ms), 100,
       "How long serve may take to stop after SIGTERM before it ends itself. Nothing is lost either way."));
@@ -469,6 +473,27 @@ const std::vector<KeyInfo>& config_keys() {
 const Key* find_key(std::string_view name) {
   for (const Key& key : all_keys()) {
     if (key.info.name == name) return &key;
+  }
+  return nullptr;
+}
+
+std::string retired(std::string_view name) {
+  for (const Retired& gone : kRetired)
+    if (gone.name == name) return fmt::format("{} is gone: {}", name, gone.instead);
+  return {};
+}
+
+std::string retired_variable(std::string_view variable) {
+  for (const Retired& gone : kRetired)
+    if (environment_name(gone.name) == variable) return retired(gone.name);
+  return {};
+}
+
+const TakenProperty* taken_property(std::string_view name) {
+  for (const TakenProperty& taken : kTaken) {
+    std::string_view plain = name;
+    if (plain.starts_with(taken.prefix)) plain.remove_prefix(taken.prefix.size());
+    if (plain == taken.name) return &taken;
   }
   return nullptr;
 }

@@ -30,6 +30,20 @@ struct Key {
 
 const std::vector<Key>& all_keys();
 const Key* find_key(std::string_view name);
+// What a person who names a setting of an earlier version must read: "NAME is gone: set ...". Empty: there
+// was no such setting.
+std::string retired(std::string_view name);
+std::string retired_variable(std::string_view variable);  // the same for a variable of the environment
+
+// A property of librdkafka that doppel itself goes by. It stands in Options::Kafka with its default, and the
+// clients get it from there.
+struct TakenProperty {
+  std::string_view name, prefix;  // the clients whose property it is: "consumer." or "producer."
+  int64_t least, most;
+  void (*take)(Options&, int64_t value);
+};
+const TakenProperty* taken_property(std::string_view name);  // the name may have the prefix; nullptr: another
+
 // Finds the key with named_values for a name such as kafka.properties.NAME, and sets `rest` to NAME.
 const Key* find_named(std::string_view name, std::string& rest);
 // The same for an environment variable: DOPPEL_KAFKA_PROPERTIES_SASL_PASSWORD gives sasl.password.

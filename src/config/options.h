@@ -68,12 +68,10 @@ struct Options {
   std::vector<std::string> warc_cdxj;   // warc.cdxj: files and directories
   int fetch_parallel = 16;              // fetch.parallel
   int64_t fetch_max_wait_ms = 600'000;  // fetch.max_wait
-  int64_t fetch_timeout_ms = 30'000;    // fetch.timeout
 
   struct SchemaRegistry {
     std::vector<std::string> url;
     std::string credentials_file, ca_file;
-    int64_t timeout_ms = 10'000;
   } schema_registry;
 
   int threads = 0;  // 0: one per processor
@@ -86,8 +84,6 @@ struct Options {
   Fsync fsync = Fsync::checkpoint;            // state.fsync
   uint64_t checkpoint_documents = 1'000'000;  // state.checkpoint_documents
   int64_t checkpoint_interval_ms = 300'000;   // state.checkpoint_interval
-  int snapshots = 2;                          // state.snapshots
-  std::string temporary_directory;            // for runs without a state directory
 
   struct Kafka {
     std::string brokers;  // empty: serve reads files
@@ -96,29 +92,28 @@ struct Options {
     std::string index_log = "doppel-index";
     std::string transactional_id;  // empty: follows from the index log
     Takeover takeover = Takeover::standby;
-    int64_t session_timeout_ms = 10'000;
-    std::string client_id = "doppel";
     bool create_topics = false;
     bool produce_from_http = false;
-    int partitions = 6;   // of topics that doppel creates
-    int replication = 0;  // 0: the broker's default
+    int partitions = 6;  // of topics that doppel creates
     StartAt start = StartAt::earliest;
     OnDataLoss on_data_loss = OnDataLoss::stop;
     OnRecreated on_recreated = OnRecreated::read;
     int batch_documents = 4000;
-    int64_t batch_ms = 20;
-    uint64_t fetch_queue = 256 << 20;
-    int64_t metadata_interval_ms = 10'000;
-    int64_t transaction_timeout_ms = 60'000;
     int64_t commit_deadline_ms = 30'000;
     std::vector<std::string> properties;  // "name=value"
+
+    // What these properties say, because doppel itself goes by them (taken_properties() in keys.h).
+    int64_t session_timeout_ms = 10'000;      // session.timeout.ms
+    int64_t transaction_timeout_ms = 60'000;  // transaction.timeout.ms
+    int64_t batch_ms = 20;                    // linger.ms, of a transaction
+    uint64_t fetch_queue = 256 << 20;         // queued.max.messages.kbytes, in bytes
+    int64_t metadata_interval_ms = 10'000;    // topic.metadata.refresh.interval.ms
   } kafka;
   struct Cluster {
     ClusterRole role = ClusterRole::all;
-    std::string order;    // topic of signed records: signers write it, the other roles read it
-    std::string shards;   // of a matcher, such as "0-15/64"
-    std::string answers;  // a topic; empty: follows from the index log
-    int ahead = 20'000;   // how many documents matchers answer beyond the last commit
+    std::string order;   // topic of signed records: signers write it, the other roles read it
+    std::string shards;  // of a matcher, such as "0-15/64"
+    int ahead = 20'000;  // how many documents matchers answer beyond the last commit
 
     bool signs() const { return role == ClusterRole::signer; }
     bool decides() const { return role == ClusterRole::resolver; }
@@ -146,13 +141,12 @@ struct Options {
     std::string listen = "127.0.0.1:9464";  // empty: no server
     std::vector<std::string> hosts;         // names by which clients call it; "*": any
     std::string token_file;                 // also DOPPEL_HTTP_TOKEN
-    uint64_t max_body = 16 << 20;           // bytes
     std::string tls_certificate, tls_key;   // files; empty: no TLS
     std::string tls_client_ca;              // file; empty: clients need no certificate
   } http;
 
   int64_t shutdown_timeout_ms = 30'000;  // shutdown_timeout
-  int64_t stall_timeout_ms = 300'000;    // stall_timeout
+  int64_t stall_timeout_ms = 300'000;    // no setting: tests shorten it
 
   log::Form log_format = log::Form::text;   // log.format
   log::Level log_level = log::Level::info;  // log.level

@@ -89,6 +89,7 @@ class Reader {
       return set_(*named, raw, place(mark));
     }
     if (key == nullptr) {
+      if (const std::string gone = retired(name); !gone.empty()) return error(mark, gone);
       std::vector<std::string> names = key_names();
       names.insert(names.end(), groups.begin(), groups.end());
       return error(mark, fmt::format("{}: no such key{}", shown(name), did_you_mean(name, names)));

@@ -17,7 +17,7 @@ absl::StatusOr<std::unique_ptr<http::Server>> open_http(
   if (o.http.listen.empty()) return nullptr;
   http::ServerOptions options{.listen = o.http.listen,
                               .hosts = o.http.hosts,
-                              .max_body = o.http.max_body,
+                              .max_body = o.input.max_bytes,
                               .tls = {o.http.tls_certificate, o.http.tls_key, o.http.tls_client_ca}};
   ASSIGN_OR_RETURN(options.token,
                    http::load_token("http.token_file", o.http.token_file, "DOPPEL_HTTP_TOKEN"));

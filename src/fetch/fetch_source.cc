@@ -173,8 +173,7 @@ std::unique_ptr<FetchSource> make_fetch_source(Source& inner, const FetchOptions
 RegistryOptions registry_options(const Options& o) {
   return {.urls = o.schema_registry.url,
           .credentials_file = o.schema_registry.credentials_file,
-          .ca_file = o.schema_registry.ca_file,
-          .timeout_ms = o.schema_registry.timeout_ms};
+          .ca_file = o.schema_registry.ca_file};
 }
 
 std::unique_ptr<SchemaSource> schemas_from(Source& inner, const Options& o) {
@@ -189,7 +188,7 @@ FetchOptions fetch_options(const Options& o, std::function<bool()> stop) {
           .cdxj = o.warc_cdxj,
           .parallel = o.fetch_parallel,
           .max_wait_ms = o.fetch_max_wait_ms,
-          .root = {.max_bytes = o.input.max_bytes, .timeout_ms = o.fetch_timeout_ms, .cancel = {}},
+          .root = {.max_bytes = o.input.max_bytes, .cancel = {}},
           .format = o.input,
           .stop = std::move(stop)};
 }

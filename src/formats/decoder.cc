@@ -26,15 +26,11 @@ bool says_extract(const FormatOptions& options) {
   return preset_of(options.format).reads_bodies || options.extract >= ExtractPart::visible;
 }
 
-// Chooses the decoder by the kind of the record, and sets the id from the key if configured.
+// Chooses the decoder by the kind of the record, and sets the id from the key if that is the URL.
 class FrontDecoder final : public Decoder {
  public:
   explicit FrontDecoder(const FormatOptions& options)
-      : options_(options),
-        key_is_url_(preset_of(options.format).key_is_url),
-        takes_key_(options.id_from_key != IdFromKey::none || key_is_url_),
-        decodes_key_(options.id_from_key == IdFromKey::urldecoded ||
-                     (key_is_url_ && options.id_from_key == IdFromKey::none)) {
+      : options_(options), key_is_url_(preset_of(options.format).key_is_url) {
     const Preset& preset = preset_of(options.format);
     if (options.format == "warc") {
       lines_ = std::make_unique<WarcDecoder>(options);
@@ -49,7 +45,7 @@ class FrontDecoder final : public Decoder {
 
   absl::Status decode(const Record& record, Document& out) override {
     RETURN_IF_ERROR(chosen(record).decode(record, out));
-    if (takes_key_ && record.key) out.id = decodes_key_ ? form_decoded(*record.key) : *record.key;
+    if (key_is_url_ && record.key) out.id = form_decoded(*record.key);
     return absl::OkStatus();
   }
 
@@ -91,7 +87,7 @@ class FrontDecoder final : public Decoder {
   }
 
   const FormatOptions options_;
-  const bool key_is_url_, takes_key_, decodes_key_;
+  const bool key_is_url_;
   std::unique_ptr<Decoder> lines_, files_, warc_, mail_;
   std::string key_;
 };

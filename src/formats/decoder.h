@@ -22,7 +22,6 @@ namespace doppel {
 enum class GivenEncoding : uint8_t { format, text, base64, automatic };
 enum class ExtractPart : uint8_t { format, none, visible, main };
 enum class FallbackText : uint8_t { unscored, near };
-enum class IdFromKey : uint8_t { none, raw, urldecoded };
 enum class AvroFraming : uint8_t { registry, none };
 
 std::string_view name_of(ExtractPart part);  // "main"
@@ -52,7 +51,6 @@ struct FormatOptions {
   GivenEncoding body_encoding = GivenEncoding::format;
   ExtractPart extract = ExtractPart::format;            // of HTML bodies: main
   FallbackText fallback_text = FallbackText::unscored;  // near: compared, but never an exact copy
-  IdFromKey id_from_key = IdFromKey::none;
   // Responses that are judged; others are skipped and counted. A list may contain "any".
   std::vector<std::string> statuses{"200"};
   std::vector<std::string> content_types{"text/html", "application/xhtml+xml", "text/plain"};

@@ -63,7 +63,7 @@ void collect_consumer(Families& out, const kafka::ConsumerStatistics& statistics
               number(statistics.rebalances));
   const uint64_t queued = statistics.queued_bytes();
   out.gauge("doppel_fetch_queue_bytes", "Fetched records that doppel has not taken yet.", number(queued));
-  out.gauge("doppel_fetch_queue_limit_bytes", "Where fetching pauses (kafka.fetch_queue).",
+  out.gauge("doppel_fetch_queue_limit_bytes", "Where fetching pauses (queued.max.messages.kbytes).",
             number(queue_limit));
   // A full queue pauses all partitions.
   const auto waiting =

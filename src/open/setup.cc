@@ -87,10 +87,10 @@ absl::StatusOr<uint64_t> documents_within(const Options& o, const EngineOptions&
   constexpr double kLeast = 10'000;
   if (room < kLeast * each.sum()) {
     return invalid(
-        fmt::format("max_memory: {} is not enough: buffers take {} (batch_bytes, kafka.fetch_queue), and "
-                    "{:.0f} originals {}",
+        fmt::format("max_memory: {} is not enough: buffers take {} (batch_bytes{}), and {:.0f} originals {}",
                     mebibytes(static_cast<double>(o.max_memory)), mebibytes(static_cast<double>(buffers)),
-                    kLeast, mebibytes(kLeast * each.sum())));
+                    o.kafka.brokers.empty() ? "" : ", queued.max.messages.kbytes of kafka.properties", kLeast,
+                    mebibytes(kLeast * each.sum())));
   }
   return static_cast<uint64_t>(std::min(room / each.sum(), static_cast<double>(limits::kMaxDocuments.most)));
 }
@@ -185,8 +185,7 @@ StateOptions state_options(const Options& o) {
           .num_perm = o.num_perm,
           .fsync = o.fsync,
           .checkpoint_documents = o.checkpoint_documents,
-          .checkpoint_interval_ms = o.checkpoint_interval_ms,
-          .snapshots = o.snapshots};
+          .checkpoint_interval_ms = o.checkpoint_interval_ms};
 }
 
 SessionOptions session_options(const Options& o, EngineOptions engine) {
@@ -194,7 +193,6 @@ SessionOptions session_options(const Options& o, EngineOptions engine) {
           .state = state_options(o),
           .against = o.against,
           .memory = o.memory,
-          .temporary_directory = o.temporary_directory,
           .threads = o.threads};
 }
 

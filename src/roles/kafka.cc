@@ -57,7 +57,7 @@ class DryRun {
   // Returns the options with the temporary directory. Returns them unchanged if this is not a dry run.
   absl::StatusOr<Options> options_of(Options o) {
     if (!o.dry_run) return o;
-    std::string place = join(temporary_place(o.temporary_directory), "doppel-dry-run-XXXXXX");
+    std::string place = join(temporary_place(""), "doppel-dry-run-XXXXXX");
     if (::mkdtemp(place.data()) == nullptr) return io_error(place + ": cannot be created for a dry run");
     directory_ = o.state_directory = place;
     o.kafka.create_topics = false;

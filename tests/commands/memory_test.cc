@@ -196,8 +196,8 @@ TEST(Memory, WithoutAStateDirectorySegmentsAreTemporary) {
   write_file(dir / "in.jsonl", stream.lines(3'000));
   fs::create_directories(dir / "tmp");
   const Ran expected = run_doppel("scan --all -q " + (dir / "in.jsonl"));
-  const Ran ran = run_doppel("scan --all -q --set memory=150000 --set temporary_directory=" + (dir / "tmp") +
-                             " " + (dir / "in.jsonl"));
+  const Ran ran =
+      run_doppel("scan --all -q --set memory=150000 " + (dir / "in.jsonl"), "TMPDIR=" + (dir / "tmp"));
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(ran.out == expected.out, true);
   EXPECT_TRUE(fs::is_empty(dir / "tmp"));

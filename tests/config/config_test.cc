@@ -322,6 +322,46 @@ TEST_F(ConfigTest, RolesThatCannotWorkAreRefusedByName) {
   EXPECT_THAT(errors(resolver + "dry_run: true\n"), Contains(HasSubstr("a dry run needs the whole index")));
 }
 
+TEST_F(ConfigTest, ASettingOfAnEarlierVersionSaysWhatTakesItsPlace) {
+  const std::string client = "kafka.client_id is gone: set client.id under kafka.properties";
+  EXPECT_THAT(errors("kafka:\n  client_id: me\n"), ElementsAre(AllOf(HasSubstr(":2: "), HasSubstr(client))));
+  EXPECT_THAT(errors("", {"", {{"kafka.client_id", "me"}}, {}}), ElementsAre("command line: " + client));
+  EXPECT_THAT(errors("", {"", {}, {"DOPPEL_KAFKA_CLIENT_ID=me"}}),
+              ElementsAre("environment DOPPEL_KAFKA_CLIENT_ID: " + client));
+  EXPECT_THAT(errors("stall_timeout: 1m\n"), ElementsAre(HasSubstr("stall_timeout is gone: ")));
+  EXPECT_THAT(errors("stall_time: 1m\n"), ElementsAre(HasSubstr("stall_time: no such key")));
+}
+
+TEST_F(ConfigTest, DoppelGoesByPropertiesOfKafka) {
+  const auto config = load(R"(
+kafka:
+  properties:
+    session.timeout.ms: 6000
+    transaction.timeout.ms: 1000
+    producer.transaction.timeout.ms: 90000
+    linger.ms: 0
+    consumer.queued.max.messages.kbytes: 2048
+    topic.metadata.refresh.interval.ms: 200
+)");
+  ASSERT_TRUE(config.ok()) << config.status();
+  const Options::Kafka& kafka = config->options.kafka;
+  EXPECT_EQ(kafka.session_timeout_ms, 6'000);
+  EXPECT_EQ(kafka.transaction_timeout_ms, 90'000);
+  EXPECT_EQ(kafka.batch_ms, 0);
+  EXPECT_EQ(kafka.fetch_queue, 2u << 20);
+  EXPECT_EQ(kafka.metadata_interval_ms, 200);
+  for (const auto& [property, why] : std::vector<std::pair<std::string, std::string>>{
+           {"session.timeout.ms=999", "session.timeout.ms: 999 is not between 1000 and 3600000"},
+           {"session.timeout.ms=10s", "session.timeout.ms: 10s is not between"},
+           {"linger.ms=-1", "linger.ms: -1 is not between 0 and 900000"},
+           {"transaction.timeout.ms=2147483648", "is not between 1000 and 2147483647"},
+           {"queued.max.messages.kbytes=1023", "is not between 1024 and 2097151"},
+           {"topic.metadata.refresh.interval.ms=", "an empty text is not between 100 and 3600000"}}) {
+    EXPECT_THAT(errors("", {"", {{"kafka.properties", property}}, {}}),
+                ElementsAre(AllOf(HasSubstr("command line: kafka.properties: "), HasSubstr(why))));
+  }
+}
+
 TEST_F(ConfigTest, AnIndexLogIsCalledAsItsGroup) {
   const auto name = [&](const std::string& yaml) {
     const auto config = load(yaml, {});
@@ -426,7 +466,7 @@ TEST_F(ConfigTest, ReadsWhatItWrites) {
     auto text = rc::gen::container<std::string>(rc::gen::inRange<char>(1, 127));
     ConfigInputs inputs;
     inputs.sets = {{"state.directory", *text},
-                   {"temporary_directory", *text},
+                   {"files.rejects", *text},
                    {"threshold", "0." + std::to_string(*rc::gen::inRange(600'000, 999'999))},
                    {"batch_bytes", std::to_string(*rc::gen::inRange(1, 1000)) + "k"},
                    {"expire_after", std::to_string(*rc::gen::inRange(1, 1000)) + "h"}};

@@ -164,7 +164,7 @@ TEST(Insert, AForgottenDocumentCanBeInsertedAgain) {
 
 TEST(Insert, RefusesWithWordsThatHelp) {
   TempDir dir;
-  const Service service({"--state", dir / "state", "-o", dir / "events", "--set", "http.max_body=10000"});
+  const Service service({"--state", dir / "state", "-o", dir / "events", "--set", "input.max_bytes=10000"});
   const auto refused = [&](int status, const std::string& words, const std::string& body,
                            const std::string& type, const std::string& path = "/v1/documents",
                            const std::string& headers = "") {

@@ -28,7 +28,7 @@ std::unique_ptr<Daemon> start(const IndexSetup& index, const std::vector<std::st
 ClusterSetup::ClusterSetup(const std::string& bootstrap, const Settings& rule, int partitions)
     : bootstrap_(bootstrap),
       rule_(with({{"output.verdicts", "all"}, {"kafka.batch_documents", "100"}}, rule)),
-      texts_(bootstrap, with(rule_, {{"kafka.session_timeout", "1s"}}), partitions),
+      texts_(bootstrap, with(rule_, {{"kafka.properties.session.timeout.ms", "1000"}}), partitions),
       signed_(bootstrap, with(rule_, {{"input.format", "signed"}}), 1) {}
 
 std::unique_ptr<Daemon> ClusterSetup::signer(const Daemon::Environment& environment) const {
@@ -56,8 +56,8 @@ Offsets ClusterSetup::end_of_order() const {
 ClusterSetup::Settings ClusterSetup::cluster(const Settings& more) const {
   const Settings quick{{"cluster.ahead", "500"},
                        {"kafka.takeover", "standby"},
-                       {"kafka.session_timeout", "1s"},
-                       {"kafka.transaction_timeout", "2s"}};
+                       {"kafka.properties.session.timeout.ms", "1000"},
+                       {"kafka.properties.transaction.timeout.ms", "2000"}};
   return with(with(with(quick, rule_), {{"input.format", "signed"}, {"kafka.topics", "[" + order() + "]"}}),
               more);
 }

@@ -35,7 +35,8 @@ TEST(Faults, ASecondDaemonOnOneStateDirectoryIsRefused) {
 // The broker aborts the transaction of a process that does not answer. The daemon sends its records once
 // more, exactly once.
 TEST(Faults, ADaemonThatWasStoppedForLongGoesOn) {
-  Case c(IndexSetup::Settings{{"kafka.transaction_timeout", "1s"}, {"kafka.batch_documents", "10"}});
+  Case c(IndexSetup::Settings{{"kafka.properties.transaction.timeout.ms", "1000"},
+                              {"kafka.batch_documents", "10"}});
   c.produce_next(100);
   const auto daemon = c.start();
   c.await_all(*daemon);
@@ -49,7 +50,8 @@ TEST(Faults, ADaemonThatWasStoppedForLongGoesOn) {
 
 // It was stopped, another one took over, and now it continues: it must not publish what it holds.
 TEST(Faults, ADaemonThatWasStoppedAndReplacedEndsWith75) {
-  Case c(IndexSetup::Settings{{"kafka.transaction_timeout", "2s"}, {"kafka.batch_documents", "10"}});
+  Case c(IndexSetup::Settings{{"kafka.properties.transaction.timeout.ms", "2000"},
+                              {"kafka.batch_documents", "10"}});
   c.produce_next(100);
   const auto older = c.start();
   c.await_all(*older);

@@ -178,7 +178,7 @@ TEST(Life, ASlowOutputHoldsTheInputBack) {
   constexpr uint64_t kMemory = 400 << 20;
   Proxy proxy(Broker::shared().port());
   Case c({{"output.unique_topic", "~-unique"},
-          {"kafka.fetch_queue", "16MiB"},
+          {"kafka.properties.queued.max.messages.kbytes", "16384"},
           {"max_memory", std::to_string(kMemory)}});
   std::mt19937_64 random(1);
   std::vector<Message> large(200);

@@ -152,7 +152,7 @@ class LostTail : public ::testing::Test {
   }
 
   static std::unique_ptr<Broker> broker;
-  Case c{{{"kafka.metadata_interval", "200ms"}}, broker->bootstrap()};
+  Case c{{{"kafka.properties.topic.metadata.refresh.interval.ms", "200"}}, broker->bootstrap()};
   std::unique_ptr<Daemon> daemon;
   std::vector<Message> before;
   size_t events_before = 0;

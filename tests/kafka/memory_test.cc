@@ -97,8 +97,8 @@ TEST(Memory, ALostDirectoryIsMadeFromTheLog) {
 TEST(Memory, AStandbyTakesOverWithSegmentsOfItsOwn) {
   IndexSetup::Settings settings = kFew;
   settings["kafka.takeover"] = "standby";
-  settings["kafka.session_timeout"] = "6s";
-  settings["kafka.transaction_timeout"] = "2s";
+  settings["kafka.properties.session.timeout.ms"] = "6000";
+  settings["kafka.properties.transaction.timeout.ms"] = "2000";
   Case c(settings);
   const auto owner = c.start();
   const std::string other = c.setup.path("other");

@@ -253,7 +253,7 @@ TEST(LoweredLimits, OfTheIndexLogEndTheDaemonWhereARowDoesNotFit) {
 
 TEST(OwnOutputs, AreNeverReadThoughAnExpressionFitsThem) {
   Case c(IndexSetup::Settings{{"kafka.topics", "['^~-']"},
-                              {"kafka.metadata_interval", "100ms"},
+                              {"kafka.properties.topic.metadata.refresh.interval.ms", "100"},
                               {"output.unique_topic", "~-unique"}});
   c.produce_next(200);
   const auto daemon = c.start();

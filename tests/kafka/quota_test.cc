@@ -40,8 +40,8 @@ TEST(QuotaLong, TransactionsEndInTimeAndAStopIsClean) {
   // Everything that was produced fits into one batch, whose transaction would take more than 20 s.
   Case c(
       {
-          {"kafka.transaction_timeout", "20s"},
-          {"kafka.batch_time", "1s"},
+          {"kafka.properties.transaction.timeout.ms", "20000"},
+          {"kafka.properties.linger.ms", "1000"},
       },
       broker->bootstrap(), 1'500);
   const auto before = c.start();
@@ -76,7 +76,8 @@ TEST(QuotaLong, TransactionsEndInTimeAndAStopIsClean) {
 // are smaller. Many documents come first, so that batches are large.
 TEST(QuotaLong, OneThatComesLaterIsMet) {
   const auto broker = Broker::own();
-  Case c({{"kafka.transaction_timeout", "4s"}, {"kafka.batch_time", "5s"}}, broker->bootstrap(), 8'100);
+  Case c({{"kafka.properties.transaction.timeout.ms", "4000"}, {"kafka.properties.linger.ms", "5000"}},
+         broker->bootstrap(), 8'100);
   const auto daemon = c.start();
   c.produce_next(7'500);
   c.await_all(*daemon);

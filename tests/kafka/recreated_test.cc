@@ -63,7 +63,7 @@ class Recreated : public ::testing::Test {
     EXPECT_EQ(c.setup.compare_with_rebuilt(), "");
   }
 
-  Case c{{{"kafka.metadata_interval", "200ms"}}};
+  Case c{{{"kafka.properties.topic.metadata.refresh.interval.ms", "200"}}};
   std::unique_ptr<Daemon> daemon;
   std::vector<Message> others = make_workload(
       {.seed = 5, .documents = 1000, .topics = c.setup.inputs(), .first_ms = 1'700'100'000'000});

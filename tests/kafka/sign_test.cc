@@ -81,7 +81,8 @@ TEST(SignedTopics, DaemonSaysWhatOneOnTheDocumentsSays) {
 }
 
 // The group drops killed signers after this time.
-const IndexSetup::Settings kSigners{{"kafka.batch_documents", "20"}, {"kafka.session_timeout", "1s"}};
+const IndexSetup::Settings kSigners{{"kafka.batch_documents", "20"},
+                                    {"kafka.properties.session.timeout.ms", "1000"}};
 
 // Returns how many offsets of the input are in the ranges of signed records.
 size_t signed_offsets(const IndexSetup& texts, const std::string& topic) {
@@ -194,7 +195,8 @@ std::vector<std::string> places_of(const IndexSetup& texts, const std::string& t
 // The same offset of a topic that was created again is another document, also for the next signer.
 TEST(SignedTopics, ATopicThatIsMadeAgainIsTheNextOfItsName) {
   const std::string& broker = Broker::shared().bootstrap();
-  IndexSetup texts(broker, with(kSigners, {{"kafka.metadata_interval", "200ms"}}), 1);
+  IndexSetup texts(broker, with(kSigners, {{"kafka.properties.topic.metadata.refresh.interval.ms", "200"}}),
+                   1);
   IndexSetup records(broker, {{"input.format", "signed"}}, 1);
   Client client(broker);
   std::vector<Message> messages =

@@ -15,9 +15,10 @@ namespace {
 constexpr double kSession = 6;  // seconds; the least that brokers accept
 
 Case make_case() {
-  return Case(IndexSetup::Settings{{"kafka.takeover", "standby"},
-                                   {"kafka.session_timeout", fmt::format("{}s", kSession)},
-                                   {"kafka.transaction_timeout", "2s"}});
+  return Case(
+      IndexSetup::Settings{{"kafka.takeover", "standby"},
+                           {"kafka.properties.session.timeout.ms", fmt::format("{:.0f}", kSession * 1000)},
+                           {"kafka.properties.transaction.timeout.ms", "2000"}});
 }
 
 class Standbys : public ::testing::Test {

@@ -63,7 +63,7 @@ TEST(Topics, CopiesOfOldDocumentsStay) {
 }
 
 TEST(Topics, APartitionThatIsAddedIsReadFromItsBeginning) {
-  Case c(IndexSetup::Settings{{"kafka.metadata_interval", "200ms"}});
+  Case c(IndexSetup::Settings{{"kafka.properties.topic.metadata.refresh.interval.ms", "200"}});
   c.produce_next(200);
   const auto daemon = c.start();
   c.await_all(*daemon);

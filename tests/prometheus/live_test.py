@@ -294,7 +294,7 @@ def main():
         settings = {"kafka.brokers": bootstrap, "kafka.topics": name, "kafka.create_topics": "true", "kafka.index_log": f"{name}-index",
                     "kafka.group": name, "output.topic": f"{name}-events", "output.dead_letters": f"{name}-dead", "input.format": "heritrix",
                     "warc.roots": folder / "warcs", "expire_after": "5h", "kafka.batch_documents": 50,
-                    "kafka.transaction_timeout": "1s", "state.directory": folder / "state", "state.checkpoint_interval": "3s",
+                    "kafka.properties.transaction.timeout.ms": "1000", "state.directory": folder / "state", "state.checkpoint_interval": "3s",
                     "memory": "50kB", "http.listen": f"127.0.0.1:{port}"}
         load = Load(folder / "warcs", args.produce, bootstrap, name, args.seed)
         ends.callback(load.process.kill)

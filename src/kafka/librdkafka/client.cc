@@ -50,7 +50,7 @@ absl::StatusOr<Conf> make_conf(const ClientOptions& options, const Settings& our
   rd_kafka_conf_set_error_cb(conf.get(), on_error);
   if (!options.brokers.empty())
     RETURN_IF_ERROR(set(conf.get(), "bootstrap.servers", options.brokers, "kafka.brokers: "));
-  RETURN_IF_ERROR(set(conf.get(), "client.id", options.client_id, ""));
+  RETURN_IF_ERROR(set(conf.get(), "client.id", "doppel", ""));
   // By default the library waits up to ten seconds before it reconnects to a broker.
   RETURN_IF_ERROR(set(conf.get(), "reconnect.backoff.max.ms", "1000", ""));
   // A broker refuses the next transaction for the few milliseconds in which it still marks the records of the

@@ -18,7 +18,6 @@ struct ClientOptions {
   std::string brokers;
   // Any properties of librdkafka. The prefix "consumer." or "producer." limits one to these clients.
   std::vector<std::pair<std::string, std::string>> properties;
-  std::string client_id = "doppel";
 };
 
 // Returns " (did you mean X?)", or nothing.

@@ -139,10 +139,11 @@ class LibraryMembership final : public Membership {
         return absl::PermissionDeniedError(
             fmt::format("kafka: no right to read {}", absl::StrJoin(options_.topics, " ")));
       case RD_KAFKA_RESP_ERR_INVALID_SESSION_TIMEOUT:
-        return invalid(fmt::format(
-            "kafka.session_timeout: {} ms is not between the brokers' group.min.session.timeout.ms and "
-            "group.max.session.timeout.ms",
-            options_.session_timeout_ms));
+        return invalid(
+            fmt::format("kafka.properties: session.timeout.ms: {} is not between the brokers' "
+                        "group.min.session.timeout.ms and "
+                        "group.max.session.timeout.ms",
+                        options_.session_timeout_ms));
       case RD_KAFKA_RESP_ERR__FATAL:
       case RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID:
         return absl::AlreadyExistsError(fmt::format(

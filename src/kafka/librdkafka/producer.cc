@@ -50,7 +50,6 @@ class LibraryProducer final : public TransactionalProducer {
   }
 
   absl::Status open(const ClientOptions& client, const TransactionalOptions& options) {
-    client_id_ = client.client_id;
     Settings settings{
         // The topics' limits count compressed bytes. The sink has decided before what fits.
         {"message.max.bytes", "1000000000"},
@@ -66,6 +65,11 @@ class LibraryProducer final : public TransactionalProducer {
     }
     ASSIGN_OR_RETURN(producer_,
                      make_producer(client, settings, delivered, connection_broke, this, throttled_by));
+    std::array<char, 256> name{};
+    size_t size = name.size();
+    if (rd_kafka_conf_get(rd_kafka_conf(producer_.get()), "client.id", name.data(), &size) ==
+        RD_KAFKA_CONF_OK)
+      client_id_ = name.data();
     return absl::OkStatus();
   }
 

@@ -179,7 +179,7 @@ void Standby::keep() {
   if (!chosen_) return;  // we claimed after a release, and the coordinator has not chosen us yet
   if (!still && !warned_)
     log::warn(
-        "the group coordinator received nothing from this daemon for kafka.session_timeout; another one may "
+        "the group coordinator received nothing from this daemon for session.timeout.ms; another one may "
         "take over",
         {{"group", group_}, {"says", places.ok() ? "" : std_sv(places.status().message())}});
   warned_ = !still;

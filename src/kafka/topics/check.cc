@@ -15,6 +15,7 @@
 #include "absl/strings/str_split.h"
 #include "base/nearest.h"
 #include "base/status.h"
+#include "config/keys.h"
 #include "kafka/cluster.h"
 #include "kafka/listener.h"
 #include "kafka/topics.h"
@@ -150,9 +151,10 @@ void check_other_rights(const Options& o, std::vector<KafkaTopic>& topics, std::
 }  // namespace
 
 kafka::ClientOptions kafka_client(const Options& o) {
-  kafka::ClientOptions client{.brokers = o.kafka.brokers, .properties = {}, .client_id = o.kafka.client_id};
+  kafka::ClientOptions client{.brokers = o.kafka.brokers, .properties = {}};
   for (const std::string& item : o.kafka.properties) {
     const size_t equals = item.find('=');
+    if (taken_property(item.substr(0, equals)) != nullptr) continue;
     client.properties.emplace_back(item.substr(0, equals), item.substr(equals + 1));
   }
   return client;

@@ -141,11 +141,8 @@ class Look {
                                                                   const Configs& configs,
                                                                   const std::vector<std::string>& names) {
     topic.writes = true;
-    topic.spec = kafka::TopicSpec{.name = topic.name,
-                                  .purpose = topic.purpose,
-                                  .partitions = partitions,
-                                  .replication = o_.kafka.replication == 0 ? -1 : o_.kafka.replication,
-                                  .configs = configs};
+    topic.spec = kafka::TopicSpec{
+        .name = topic.name, .purpose = topic.purpose, .partitions = partitions, .configs = configs};
     const kafka::TopicPartitions* there = find(topic.name);
     if (there == nullptr) {
       topic.state = State::missing;
@@ -187,8 +184,7 @@ class Look {
   // One partition has the questions and another the answers. Both are needed for minutes only.
   absl::Status answers() {
     if (!o_.cluster.is_part()) return absl::OkStatus();
-    KafkaTopic topic{
-        .key = "cluster.answers", .purpose = "answers", .name = answers_topic(o_), .reads = true};
+    KafkaTopic topic{.key = "cluster.role", .purpose = "answers", .name = answers_topic(o_), .reads = true};
     RETURN_IF_ERROR(written(topic, 2,
                             {{"cleanup.policy", "delete"},
                              {"max.message.bytes", fmt::format("{}", kAnswerBytes)},
@@ -290,7 +286,6 @@ kafka::TopicSpec signed_topic(const Options& o, const std::string& name) {
   return {.name = name,
           .purpose = "signed records",
           .partitions = 1,
-          .replication = o.kafka.replication == 0 ? -1 : o.kafka.replication,
           .configs = {{"max.message.bytes", fmt::format("{}", std::max<int64_t>(needed, 2 << 20))}}};
 }
 
@@ -301,9 +296,7 @@ std::string one_partition(const std::string& topic, size_t partitions) {
       topic, partitions);
 }
 
-std::string answers_topic(const Options& o) {
-  return o.cluster.answers.empty() ? o.kafka.index_log + "-answers" : o.cluster.answers;
-}
+std::string answers_topic(const Options& o) { return o.kafka.index_log + "-answers"; }
 
 kafka::Inputs kafka_inputs(const Options& o) {
   kafka::Inputs out{.names = o.kafka.topics, .never = {}};

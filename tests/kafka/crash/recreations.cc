@@ -31,7 +31,9 @@ class RecreationRound {
         totals_(totals),
         number_(number),
         random_(plan.seed * 1'000'003 + static_cast<uint64_t>(number)),
-        setup_(plan.bootstrap, {{"kafka.metadata_interval", below(2) == 0 ? "200ms" : "2s"}}, kPartitions),
+        setup_(plan.bootstrap,
+               {{"kafka.properties.topic.metadata.refresh.interval.ms", below(2) == 0 ? "200" : "2000"}},
+               kPartitions),
         client_(plan.bootstrap),
         transactional_(plan.bootstrap, {{"transactional.id", fmt::format("{}-producer", setup_.input())}}) {
     check(rd_kafka_init_transactions(transactional_.handle(), kTransactionMs));

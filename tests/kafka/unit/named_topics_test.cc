@@ -81,7 +81,6 @@ TEST_F(NamedTopics, ComeInTheirOrder) {
 
 TEST_F(NamedTopics, ThatAreMissingComeWithTheirCommand) {
   cluster.there = {{"dosc", {}}, {"__consumer_offsets", {}}};
-  options.kafka.replication = 2;
   options.kafka.partitions = 5;
   const KafkaTopic input = of("kafka.topics");
   EXPECT_EQ(input.state, State::missing);
@@ -93,7 +92,7 @@ TEST_F(NamedTopics, ThatAreMissingComeWithTheirCommand) {
                                       "kafka.create_topics: true, or run:\n  kafka-topics.sh"));
   ASSERT_TRUE(events.spec.has_value());
   EXPECT_EQ(events.spec->partitions, 5);
-  EXPECT_EQ(events.spec->replication, 2);
+  EXPECT_EQ(events.spec->replication, -1);
   EXPECT_THAT(events.spec->configs, ElementsAre(Pair("max.message.bytes", "1048576")));
   const KafkaTopic log = of("kafka.index_log");
   EXPECT_EQ(log.spec->partitions, 1);
@@ -103,8 +102,6 @@ TEST_F(NamedTopics, ThatAreMissingComeWithTheirCommand) {
                           Pair("min.compaction.lag.ms", "60000")));
   options.max_record = 3 << 20;
   EXPECT_THAT(of("kafka.index_log").spec->configs[1], Pair("max.message.bytes", "3276800"));
-  options.kafka.replication = 0;
-  EXPECT_EQ(of("output.topic").spec->replication, -1);
 }
 
 TEST_F(NamedTopics, OfAnExpressionAreNotThoseThatDoppelWrites) {
@@ -209,7 +206,7 @@ TEST_F(NamedTopics, OfAnIndexOnManyMachines) {
   EXPECT_EQ(topics[0].state, State::wrong);
   EXPECT_THAT(topics[0].says, HasSubstr("the topic docs (input) has 3 partitions; a matcher needs one"));
   EXPECT_FALSE(topics[1].writes);
-  EXPECT_EQ(topics[2].key, "cluster.answers");
+  EXPECT_EQ(topics[2].key, "cluster.role");
   EXPECT_TRUE(topics[2].reads && topics[2].writes);
   EXPECT_EQ(topics[2].state, State::right);
   EXPECT_THAT(topics[2].spec->configs,
@@ -225,8 +222,6 @@ TEST_F(NamedTopics, OfAnIndexOnManyMachines) {
   EXPECT_EQ(topics[0].state, State::right);
   EXPECT_TRUE(topics[1].writes);
   EXPECT_THAT(topics[2].says, HasSubstr("the topic log-answers (answers) has 1 partition; it needs two"));
-  options.cluster.answers = "other";
-  EXPECT_EQ(answers_topic(options), "other");
 }
 
 TEST_F(NamedTopics, OfASigner) {
