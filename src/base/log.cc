@@ -11,7 +11,7 @@
 #include <ctime>
 #include <mutex>
 
-#include "base/json_text.h"
+#include "base/strings.h"
 
 namespace doppel::log {
 namespace {

@@ -9,13 +9,13 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "base/json_text.h"
 #include "base/status.h"
+#include "base/strings.h"
 #include "commands/commands.h"
 #include "files/places.h"
 #include "fmt/format.h"
 #include "kafka/topics/named_topics.h"
-#include "records/event_reader.h"
+#include "records/events.h"
 
 namespace doppel {
 namespace {

@@ -3,8 +3,8 @@
 #include <functional>
 #include <optional>
 
-#include "base/nearest.h"
 #include "base/status.h"
+#include "base/strings.h"
 #include "config/values.h"
 #include "files/read/files_source.h"
 #include "fmt/format.h"

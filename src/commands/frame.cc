@@ -13,8 +13,8 @@
 
 #include "base/check.h"
 #include "base/memory_limit.h"
-#include "base/nearest.h"
 #include "base/status.h"
+#include "base/strings.h"
 #include "commands/commands.h"
 #include "commands/describe.h"
 #include "doppel/version.h"

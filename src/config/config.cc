@@ -11,8 +11,8 @@
 #include <string_view>
 
 #include "absl/strings/str_join.h"
-#include "base/nearest.h"
 #include "base/status.h"
+#include "base/strings.h"
 #include "config/keys.h"
 #include "config/values.h"
 #include "config/yaml_file.h"

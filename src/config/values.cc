@@ -5,7 +5,7 @@
 #include <charconv>
 #include <limits>
 
-#include "base/ascii.h"
+#include "base/strings.h"
 #include "fmt/format.h"
 
 namespace doppel {

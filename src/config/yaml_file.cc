@@ -9,7 +9,7 @@
 #include <map>
 #include <memory>
 
-#include "base/nearest.h"
+#include "base/strings.h"
 #include "config/values.h"
 #include "fmt/format.h"
 

@@ -18,7 +18,7 @@ namespace doppel {
 absl::StatusOr<EngineOptions> embed_options(const Index::Options& given, std::string_view stored,
                                             const HashKey& key);
 
-// InvalidArgument names an option that is out of its range. In src/embed/named_options.cc, as
+// InvalidArgument names an option that is out of its range. In src/embed/options.cc, as
 // Index::Options::set(), which has the names and ranges.
 absl::Status check_options(const Index::Options& given);
 

@@ -40,7 +40,7 @@ class SegmentBeingWritten : public SegmentSink {
   virtual absl::Status finish() = 0;
 };
 
-// Where the segments of old originals are kept. state/segment_directory.h keeps them as files. Different
+// Where the segments of old originals are kept. state/segment_file.h keeps them as files. Different
 // threads may create different segments.
 class SegmentStore {
  public:

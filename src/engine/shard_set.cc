@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "base/ascii.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "base/strings.h"
 
 namespace doppel {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/executor.h"
-#include "base/json_text.h"
 #include "base/status.h"
+#include "base/strings.h"
 #include "formats/record.h"
 #include "pipeline/read_ahead.h"
 #include "records/metadata.h"

@@ -4,12 +4,14 @@
 //
 // Three consecutive words (a gram) that an item and a document share propose a place. How many grams an item
 // needs there follows from how many of its words may be changed. The places that remain are compared word by
-// word (near_match.h).
+// word (NearMatcher).
 //
 // A beginning or an end that many items share (a prompt) says nothing, so it is not searched for.
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,10 +19,47 @@
 
 #include "absl/status/statusor.h"
 #include "base/bytes.h"
-#include "evals/near_match.h"
 #include "text/shingler.h"
 
 namespace doppel {
+
+// Finds where a text has nearly the words of a pattern: with the fewest insertions, deletions and
+// replacements of words. Works on bits, 64 words of the pattern at a time (Myers 1999).
+struct NearMatch {
+  uint32_t begin = 0, end = 0;  // words of the text
+  uint32_t edits = 0;           // edits that turn one into the other
+  bool operator==(const NearMatch&) const = default;
+};
+
+// Use one for each thread.
+class NearMatcher {
+ public:
+  // `pattern` has the hash of each word, and at least one word. It must outlive the searches.
+  void set(std::span<const uint64_t> pattern);
+  // Returns the place with the fewest edits, at most `most`. Of equal ones, takes the one that ends first,
+  // and of these the shortest.
+  std::optional<NearMatch> find(std::span<const uint64_t> text, uint32_t most);
+
+ private:
+  // The positions of each word in the pattern, or in the reversed pattern.
+  struct Masks {
+    PodVector<uint64_t> words;  // hash table of its distinct words; 0: free
+    // `blocks` numbers for each slot of the table: a bit for each position of the word.
+    PodVector<uint64_t> bits;
+    size_t blocks = 0;
+    void make(std::span<const uint64_t> pattern, bool reversed);
+    const uint64_t* of(uint64_t word) const;
+  };
+  void start();
+  // Adds one more word of the text. Returns how the distance changes.
+  int step(const uint64_t* bits);
+
+  std::span<const uint64_t> pattern_;
+  Masks forward_, backward_;
+  bool backward_made_ = false;
+  PodVector<uint64_t> more_, less_;  // by word of the pattern: whether the distance grows or shrinks there
+  PodVector<uint64_t> none_;
+};
 
 struct ItemRule {
   uint32_t changed_ppm = 340'000;  // share of an item's words that may be changed: about a third

@@ -17,8 +17,8 @@
 #include <thread>
 #include <utility>
 
-#include "base/ascii.h"
 #include "base/status.h"
+#include "base/strings.h"
 #include "fetch/curl.h"
 #include "files/output_file.h"
 

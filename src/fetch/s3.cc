@@ -7,9 +7,9 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
-#include "base/ascii.h"
 #include "base/checksums.h"
 #include "base/status.h"
+#include "base/strings.h"
 
 namespace doppel {
 namespace {

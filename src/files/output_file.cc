@@ -17,10 +17,10 @@
 #include <cstdlib>
 #include <utility>
 
-#include "base/ascii.h"
 #include "base/check.h"
 #include "base/standard_streams.h"
 #include "base/status.h"
+#include "base/strings.h"
 #include "files/byte_stream.h"
 #include "files/places.h"
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <charconv>
 
-#include "base/ascii.h"
 #include "base/reason.h"
 #include "base/status.h"
+#include "base/strings.h"
 #include "formats/best.h"
 #include "formats/body.h"
 #include "formats/json/json_decoder.h"

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_join.h"
-#include "base/json_text.h"
 #include "base/status.h"
+#include "base/strings.h"
 #include "formats/best.h"
 #include "formats/bytes/http.h"
 #include "formats/json/json_value.h"

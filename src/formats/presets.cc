@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "base/json_text.h"
 #include "base/status.h"
+#include "base/strings.h"
 
 namespace doppel {
 namespace {

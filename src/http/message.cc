@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "base/ascii.h"
-#include "base/json_text.h"
+#include "base/strings.h"
 
 namespace doppel::http {
 namespace {

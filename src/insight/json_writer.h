@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/json_text.h"
+#include "base/strings.h"
 #include "fmt/format.h"
 
 namespace doppel {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-#include "base/json_text.h"
+#include "base/strings.h"
 #include "files/byte_stream.h"
 #include "files/read/content.h"
 #include "files/read/line_reader.h"

@@ -6,10 +6,10 @@
 #include <chrono>
 #include <utility>
 
-#include "base/ascii.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "base/strings.h"
 #include "kafka/log_reader.h"
 #include "kafka/visibility.h"
 

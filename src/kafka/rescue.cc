@@ -4,9 +4,9 @@
 #include <optional>
 #include <span>
 
-#include "base/ascii.h"
 #include "base/faults.h"
 #include "base/status.h"
+#include "base/strings.h"
 #include "kafka/log_reader.h"
 #include "state/index_log.h"
 

@@ -12,7 +12,7 @@
 #include <sstream>
 #include <vector>
 
-#include "state/segment_directory.h"
+#include "state/segment_file.h"
 
 namespace doppel {
 

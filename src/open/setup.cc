@@ -19,7 +19,7 @@
 #include "fmt/format.h"
 #include "pipeline/sign_record.h"
 #include "records/metadata.h"
-#include "state/against.h"
+#include "state/restore.h"
 #include "state/scheme.h"
 #include "state/state_dir.h"
 #include "state/state_view.h"

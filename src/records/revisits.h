@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "formats/warc/warc.h"
-#include "records/event_reader.h"
+#include "records/events.h"
 
 namespace doppel {
 

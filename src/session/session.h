@@ -14,9 +14,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "engine/engine.h"
-#include "state/against.h"
 #include "state/restore.h"
-#include "state/segment_directory.h"
+#include "state/segment_file.h"
 #include "state/state_dir.h"
 
 namespace doppel {

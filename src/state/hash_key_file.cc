@@ -8,8 +8,8 @@
 
 #include <algorithm>
 
-#include "base/ascii.h"
 #include "base/status.h"
+#include "base/strings.h"
 #include "state/file.h"
 #include "state/journal.h"
 #include "state/state_dir.h"

@@ -286,3 +286,9 @@ void Normaliser::finish() {
 }
 
 }  // namespace doppel
+
+namespace doppel::unicode {
+
+#include "text/unicode_tables.inc"
+
+}  // namespace doppel::unicode

@@ -1,4 +1,4 @@
-#include "base/json_text.h"
+#include "base/strings.h"
 
 #include <gtest/gtest.h>
 #include <simdjson.h>

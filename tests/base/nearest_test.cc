@@ -1,4 +1,4 @@
-#include "base/nearest.h"
+#include "base/strings.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

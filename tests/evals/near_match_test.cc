@@ -1,5 +1,5 @@
 // The fewest edits between a pattern of words and any part of a text, against a table of all of them.
-#include "evals/near_match.h"
+#include "evals/item_index.h"
 
 #include <gtest/gtest.h>
 

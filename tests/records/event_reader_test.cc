@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "metadata_testing.h"
-#include "records/event_reader.h"
 #include "records/events.h"
 #include "records/metadata.h"
 

@@ -1,5 +1,5 @@
 // Segments as files in a directory.
-#include "state/segment_directory.h"
+#include "state/segment_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

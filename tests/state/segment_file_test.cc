@@ -11,7 +11,6 @@
 #include <thread>
 
 #include "index/segment_build.h"
-#include "state/segment_directory.h"
 #include "support.h"
 
 namespace doppel {

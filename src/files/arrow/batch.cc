@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/json_text.h"
 #include "base/status.h"
+#include "base/strings.h"
 #include "files/tables/rows.h"
 
 namespace doppel::arrow {

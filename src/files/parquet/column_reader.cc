@@ -8,8 +8,8 @@
 #include <algorithm>
 
 #include "base/bytes.h"
-#include "base/json_text.h"
 #include "base/status.h"
+#include "base/strings.h"
 #include "files/tables/rows.h"
 
 namespace doppel::parquet {

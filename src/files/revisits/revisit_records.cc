@@ -11,7 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "base/status.h"
-#include "records/event_reader.h"
+#include "records/events.h"
 
 namespace doppel {
 

@@ -25,7 +25,7 @@
 #include "formats/decoder.h"
 #include "formats/warc/cdxj.h"
 #include "formats/warc/warc.h"
-#include "records/event_reader.h"
+#include "records/events.h"
 
 namespace doppel {
 namespace {

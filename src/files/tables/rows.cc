@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "base/json_text.h"
+#include "base/strings.h"
 
 namespace doppel::tables {
 

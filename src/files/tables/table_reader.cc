@@ -9,8 +9,8 @@
 #include <string>
 
 #include "base/memory_limit.h"
-#include "base/nearest.h"
 #include "base/status.h"
+#include "base/strings.h"
 #include "files/tables/rows.h"
 #include "formats/fields.h"
 #include "formats/presets.h"

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "base/json_text.h"
 #include "base/status.h"
+#include "base/strings.h"
 #include "files/output_file.h"
 #include "formats/body.h"
 #include "formats/bytes/http.h"

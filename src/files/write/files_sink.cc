@@ -8,9 +8,9 @@
 
 #include "base/check.h"
 #include "base/faults.h"
-#include "base/json_text.h"
 #include "base/reason.h"
 #include "base/status.h"
+#include "base/strings.h"
 #include "files/write/outputs.h"
 #include "fmt/format.h"
 #include "formats/record.h"

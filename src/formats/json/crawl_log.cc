@@ -6,8 +6,8 @@
 #include <array>
 #include <utility>
 
-#include "base/json_text.h"
 #include "base/status.h"
+#include "base/strings.h"
 
 namespace doppel {
 namespace {

@@ -7,11 +7,10 @@
 #include <charconv>
 #include <utility>
 
-#include "base/ascii.h"
-#include "base/json_text.h"
 #include "base/memory_limit.h"
 #include "base/reason.h"
 #include "base/status.h"
+#include "base/strings.h"
 #include "formats/json/json_value.h"
 
 namespace doppel {

@@ -4,7 +4,7 @@
 #include <array>
 #include <optional>
 
-#include "base/ascii.h"
+#include "base/strings.h"
 #include "formats/body.h"
 #include "formats/bytes/base64.h"
 #include "formats/bytes/http.h"

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "base/json_text.h"
 #include "base/reason.h"
 #include "base/status.h"
+#include "base/strings.h"
 #include "formats/schema/avro_schema.h"
 #include "formats/schema/json_values.h"
 

@@ -8,9 +8,9 @@
 #include <optional>
 #include <utility>
 
-#include "base/json_text.h"
 #include "base/memory_limit.h"
 #include "base/status.h"
+#include "base/strings.h"
 
 namespace doppel::avro {
 namespace {

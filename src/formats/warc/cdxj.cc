@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "absl/strings/escaping.h"
-#include "base/ascii.h"
-#include "base/json_text.h"
+#include "base/strings.h"
 #include "base/utf8.h"
 #include "formats/bytes/charset.h"
 #include "formats/bytes/http.h"

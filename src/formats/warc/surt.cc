@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/ascii.h"
+#include "base/strings.h"
 #include "base/utf8.h"
 #include "formats/bytes/http.h"
 

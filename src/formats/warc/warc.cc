@@ -8,9 +8,9 @@
 #include <span>
 #include <utility>
 
-#include "base/ascii.h"
 #include "base/reason.h"
 #include "base/status.h"
+#include "base/strings.h"
 #include "formats/body.h"
 #include "formats/bytes/http.h"
 

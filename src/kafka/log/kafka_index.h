@@ -15,7 +15,7 @@
 #include "kafka/topics/plan.h"
 #include "state/index_log.h"
 #include "state/restore.h"
-#include "state/segment_directory.h"
+#include "state/segment_file.h"
 #include "state/state_dir.h"
 
 namespace doppel {

@@ -9,9 +9,9 @@
 #include <set>
 #include <utility>
 
-#include "base/ascii.h"
 #include "base/faults.h"
 #include "base/status.h"
+#include "base/strings.h"
 #include "formats/decoder.h"
 #include "kafka/same_topic.h"
 

@@ -6,8 +6,8 @@
 #include <charconv>
 #include <utility>
 
-#include "base/nearest.h"
 #include "base/status.h"
+#include "base/strings.h"
 #include "config/keys.h"
 #include "kafka/merge_source.h"
 #include "kafka/topics.h"

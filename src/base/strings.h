@@ -1,13 +1,26 @@
 #pragma once
-// Numbers, digits, white space and escapes in texts that programs write.
+// Texts that programs write and read: JSON that is appended without building a tree, numbers, white space and
+// escapes, and the nearest of several names.
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 namespace doppel {
+
+// Appends a quoted string with the necessary escapes; DEL is escaped too. Bytes that are not UTF-8 become
+// U+FFFD.
+void append_json_string(std::string& out, std::string_view text);
+
+// The same, faster. Bytes that are not UTF-8 stay as they are, so that the reader of the JSON sees them.
+void append_json_bytes(std::string& out, std::string_view text);
+
+// Appends `ppm` millionths as a decimal fraction without trailing zeros: 1, 0.8, 0.913043.
+void append_json_ppm(std::string& out, uint32_t ppm);
 
 // Parses a number that is the whole text. Returns false if it is not one or too large for `out`.
 template <typename T>
@@ -43,5 +56,14 @@ inline void decode_form(std::string_view text, std::string& out) {
     }
   }
 }
+
+// Returns the number of insertions, deletions, replacements and swaps of neighbours that turn a into b.
+int edit_distance(std::string_view a, std::string_view b);
+
+// Returns the nearest candidate, or "" if none is near enough to be meant. "fsync" finds "state.fsync" too.
+std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
+
+// Returns " (did you mean X?)", or "" if no candidate is near.
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace doppel
