@@ -17,7 +17,7 @@
 #include "engine/engine.h"
 #include "handed_rows.h"
 #include "memory_stream.h"
-#include "open/assemble.h"
+#include "open/setup.h"
 #include "pipeline/sign_record.h"
 #include "session/stages.h"
 #include "state/state_dir.h"

@@ -18,7 +18,7 @@
 #include "commands/commands.h"
 #include "commands/describe.h"
 #include "doppel/version.h"
-#include "files/remote.h"
+#include "files/places.h"
 #include "fmt/format.h"
 
 namespace doppel {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "files/remote.h"
+#include "files/places.h"
 #include "insight/show.h"
 
 namespace doppel {

@@ -30,7 +30,6 @@
 #include "fmt/format.h"
 #include "insight/scan_page.h"
 #include "insight/show.h"
-#include "open/assemble.h"
 #include "open/setup.h"
 
 namespace doppel {

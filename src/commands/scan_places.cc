@@ -15,7 +15,7 @@
 #include "base/status.h"
 #include "files/byte_stream.h"
 #include "files/input_file.h"
-#include "files/remote.h"
+#include "files/places.h"
 #include "files/write/outputs.h"
 #include "open/setup.h"
 

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "insight/sample_kind.h"
 #include "insight/sample_study.h"
 #include "insight/sizing.h"
 

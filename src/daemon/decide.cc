@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "daemon/report.h"
 #include "fetch/fetch_source.h"
-#include "open/assemble.h"
+#include "open/setup.h"
 
 namespace doppel {
 

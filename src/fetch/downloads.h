@@ -1,5 +1,5 @@
 #pragma once
-// Fetches files behind URLs (files/remote.h): s3://, https:// and http://, in pieces and in parallel, ahead
+// Fetches files behind URLs (files/places.h): s3://, https:// and http://, in pieces and in parallel, ahead
 // of the reader. What arrived lies in temporary files without a name.
 
 #include <chrono>
@@ -9,7 +9,7 @@
 #include <string>
 
 #include "fetch/s3.h"
-#include "files/remote.h"
+#include "files/places.h"
 
 namespace doppel {
 

@@ -14,7 +14,7 @@
 #include "formats/mail/mail.h"
 #include "formats/presets.h"
 #include "formats/schema/schema_decoder.h"
-#include "formats/warc/warc_decoder.h"
+#include "formats/warc/warc.h"
 
 namespace doppel {
 namespace {

@@ -1,6 +1,8 @@
 #pragma once
-// Turns settings into the parts that they describe, for all commands that judge documents.
+// Turns settings into the parts that they describe, and these into the pipeline of every command that judges
+// documents.
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,6 +14,8 @@
 #include "config/options.h"
 #include "engine/engine.h"
 #include "files/read/files_source.h"
+#include "files/write/files_sink.h"
+#include "pipeline/pipeline.h"
 #include "session/session.h"
 #include "text/hash_key.h"
 
@@ -60,5 +64,35 @@ std::vector<std::pair<std::string, std::string>> settings_of_index(const std::st
 // Loads the configuration of `inputs`. Takes settings that it leaves out from the index in the state
 // directory. FailedPrecondition: a setting differs from the index; the message names each, with both values.
 absl::StatusOr<Config> load_config_of_index(const ConfigInputs& inputs);
+
+// Assembles the pipeline of every command that judges documents: what the settings say about its stages. The
+// caller adds what only it has: requests, metrics, progress.
+
+// The pipeline over an engine whose index is in `state` (nullptr: nowhere). All arguments outlive it.
+Pipeline assemble(const Options& options, Engine& engine, StateDir* state, Source& source, Sink& sink);
+
+// The options of a session whose verdicts go to these outputs. It opens at the last commit that the outputs
+// support, and syncs the sink before each commit from the time when the sink is open. `note` gets what the
+// opening has to say. `outputs` and `sink` outlive the session.
+SessionOptions session_with_outputs(const Options& options, EngineOptions engine,
+                                    const FilesSinkOptions& outputs, const std::unique_ptr<FilesSink>& sink,
+                                    std::function<void(const std::string&)> note);
+
+// Commits the batches of a pipeline to its session.
+class SessionJournal final : public Journal {
+ public:
+  // Rows from announced() on are kept; without it, the live ones.
+  explicit SessionJournal(Session& session, std::function<Seq()> announced = nullptr)
+      : session_(session), announced_(std::move(announced)) {}
+  absl::Status commit(const Batch& batch, const Resolved& resolved, std::string sink_position) override;
+  // Commits only the lengths of the outputs. Only before the first batch.
+  absl::Status commit_outputs(std::string sink_position);
+
+ private:
+  std::optional<Seq> keep_from() const;
+
+  Session& session_;
+  std::function<Seq()> announced_;
+};
 
 }  // namespace doppel

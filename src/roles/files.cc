@@ -25,7 +25,6 @@
 #include "files/write/outputs.h"
 #include "formats/presets.h"
 #include "intake/intake.h"
-#include "open/assemble.h"
 #include "open/originals.h"
 #include "open/setup.h"
 

@@ -18,7 +18,6 @@
 #include "kafka/log/kafka_run.h"
 #include "kafka/log_reader.h"
 #include "kafka/merge_source.h"
-#include "open/assemble.h"
 #include "open/setup.h"
 #include "pipeline/pipeline.h"
 #include "state/file.h"

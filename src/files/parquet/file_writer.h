@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "files/output_file.h"
-#include "files/parquet/schema.h"
+#include "files/parquet/footer.h"
 #include "files/parquet/thrift.h"
 #include "files/parquet/values.h"
 

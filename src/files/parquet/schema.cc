@@ -1,4 +1,4 @@
-#include "files/parquet/schema.h"
+#include "files/parquet/footer.h"
 
 #include <algorithm>
 #include <optional>

@@ -10,7 +10,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "files/parquet/footer.h"
-#include "files/parquet/schema.h"
 
 namespace doppel::parquet {
 

@@ -18,8 +18,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "base/status.h"
+#include "files/places.h"
 #include "files/read/content.h"
-#include "files/remote.h"
 #include "files/warc/wacz.h"
 
 namespace doppel {

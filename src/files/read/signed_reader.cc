@@ -10,9 +10,9 @@
 #include "base/status.h"
 #include "engine/signed_record.h"
 #include "files/byte_stream.h"
+#include "files/places.h"
 #include "files/read/content.h"
 #include "files/read/listing.h"
-#include "files/remote.h"
 #include "state/scheme.h"
 
 namespace doppel {

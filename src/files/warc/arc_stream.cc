@@ -1,4 +1,4 @@
-#include "files/warc/arc_stream.h"
+#include "files/warc/warc_reader.h"
 
 #include <fmt/format.h>
 

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/status.h"
-#include "files/warc/arc_stream.h"
 #include "formats/warc/warc.h"
 
 namespace doppel {

@@ -11,14 +11,42 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/resolved.h"
 #include "files/output_file.h"
+#include "files/parquet/file_writer.h"
 #include "files/write/keeper.h"
 #include "files/write/outputs.h"
-#include "files/write/verdict_table.h"
 #include "formats/best.h"
 #include "pipeline/pipeline.h"
 
 namespace doppel {
+
+// Writes verdicts as a Parquet file: one row per document, with the columns of `Verdicts` in Python (id,
+// verdict, original, similarity, kind, cluster).
+class VerdictTable {
+ public:
+  // The file appears under its name only in finish().
+  static absl::StatusOr<std::unique_ptr<VerdictTable>> open(const std::string& path);
+
+  // `original` is the id of a duplicate's original.
+  absl::Status add(std::string id, const Outcome& outcome, std::string original);
+  absl::Status finish();
+
+ private:
+  struct Row {
+    std::string id, original;
+    Verdict verdict;
+    Kind kind;
+    std::optional<double> similarity;
+  };
+
+  explicit VerdictTable(std::unique_ptr<parquet::FileWriter> out) : out_(std::move(out)) {}
+  absl::Status end_group();
+
+  std::unique_ptr<parquet::FileWriter> out_;
+  std::vector<Row> rows_;  // of the current row group
+};
 
 class FilesSink : public Sink {
  public:

@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "base/status.h"
-#include "files/remote.h"
+#include "files/places.h"
 
 namespace doppel {
 

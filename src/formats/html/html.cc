@@ -13,7 +13,6 @@
 #include "base/status.h"
 #include "formats/html/html_data.h"
 #include "formats/html/html_elements.h"
-#include "formats/html/html_kind.h"
 #include "formats/html/html_main.h"
 #include "formats/html/html_parser.h"
 #include "formats/html/html_streamed.h"

@@ -1,11 +1,13 @@
 #pragma once
-// The text of an article or product in the page's JSON-LD data. Pages that are rendered by scripts in the
-// browser have it nowhere else.
+// What a page says of itself: its kind, and the text of an article or product in its JSON-LD data. Pages that
+// are rendered by scripts in the browser have the text nowhere else.
 
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+
+#include "formats/html/html_parser.h"
 
 namespace simdjson::dom {
 class parser;
@@ -48,6 +50,29 @@ class ArticleData {
   uint64_t steps_ = 0;
   std::string scripts_, json_, body_;  // scripts_ has a zero byte before each script
   std::unique_ptr<simdjson::dom::parser> parser_;
+};
+
+// What kind of page it is, by its own markup: one article or product, a forum, or neither, such as a listing.
+class PageKind {
+ public:
+  void clear() { *this = PageKind(); }
+
+  // Call these for each <meta>, each element, each class or id of <html> and <body>, each itemtype, and the
+  // JSON-LD data, which may describe a product.
+  void see_meta(HtmlAttributes attributes);
+  void see_element(std::string_view name) { articles_ += name == "article" ? 1 : 0; }
+  void see_attribute(HtmlAttribute name, std::string_view value);
+  void see_data(std::string_view json, bool product);
+
+  // Whether the page consists of posts of its readers.
+  bool is_forum() const { return forum_; }
+  // Whether the page is about one article or product, so that everything around it is about other things.
+  bool is_one_thing() const { return one_thing_ || product_ || articles_ == 1; }
+  bool is_product() const { return product_; }
+
+ private:
+  uint32_t articles_ = 0;
+  bool forum_ = false, one_thing_ = false, product_ = false;
 };
 
 }  // namespace doppel

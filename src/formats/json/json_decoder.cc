@@ -10,7 +10,7 @@
 #include "formats/json/json_value.h"
 #include "formats/presets.h"
 #include "formats/schema/schema_decoder.h"
-#include "formats/warc/warc_decoder.h"
+#include "formats/warc/warc.h"
 
 namespace doppel {
 namespace {
