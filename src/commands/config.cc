@@ -10,7 +10,7 @@
 #include "commands/commands.h"
 #include "fetch/fetch_source.h"
 #include "fmt/format.h"
-#include "kafka/topics/check.h"
+#include "kafka/topics/plan.h"
 #include "open/setup.h"
 
 namespace doppel {

@@ -15,9 +15,9 @@
 #include "fmt/format.h"
 #include "formats/decoder.h"
 #include "kafka/log/offsets.h"
-#include "kafka/open_transactions.h"
 #include "kafka/topics/named_topics.h"
 #include "kafka/topics/plan.h"
+#include "kafka/visibility.h"
 #include "state/file.h"
 #include "state/journal.h"
 

@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "kafka/open_transactions.h"
 #include "kafka/pace.h"
 #include "kafka/records.h"
 #include "kafka/rights_wait.h"
 #include "kafka/same_topic.h"
 #include "kafka/statistics.h"
 #include "kafka/topics.h"
+#include "kafka/visibility.h"
 #include "pipeline/buffers.h"
 #include "pipeline/stream.h"
 #include "state/index_log.h"

@@ -9,7 +9,6 @@
 #include "daemon/web.h"
 #include "kafka/log/identity.h"
 #include "kafka/log/kafka_index.h"
-#include "kafka/log/kafka_run.h"
 #include "kafka/topics/plan.h"
 #include "open/originals.h"
 #include "shards/matching.h"

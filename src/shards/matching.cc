@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/status.h"
-#include "kafka/log/kafka_run.h"
+#include "kafka/log/kafka_index.h"
 #include "metrics/kafka_metrics.h"
 #include "open/setup.h"
 

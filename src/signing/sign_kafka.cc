@@ -11,7 +11,6 @@
 #include "fetch/fetch_source.h"
 #include "kafka/source.h"
 #include "kafka/topics.h"
-#include "kafka/topics/check.h"
 #include "kafka/topics/plan.h"
 #include "open/setup.h"
 #include "signing/sign_topic.h"

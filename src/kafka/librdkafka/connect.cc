@@ -1,16 +1,21 @@
 // The Cluster that uses librdkafka. Questions that belong to no producer or consumer go through two
 // long-lived clients, one for each isolation level.
+
 #include "kafka/librdkafka/connect.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <optional>
 
+#include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "kafka/librdkafka/admin.h"
 #include "kafka/librdkafka/client.h"
+#include "kafka/listener.h"
 
 namespace doppel::kafka {
 namespace {
@@ -129,6 +134,162 @@ class LibraryCluster final : public Cluster {
 
 std::unique_ptr<Cluster> connect(ClientOptions options) {
   return std::make_unique<LibraryCluster>(std::move(options));
+}
+
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kListener = 2s;
+constexpr int kRefusals = 2;  // a single one may come from a broker that has just started
+
+// What the library reported about failed connections.
+struct Heard {
+  int refused = 0;                          // authentication
+  int untrusted = 0;                        // certificates
+  std::map<std::string, std::string> last;  // by broker
+
+  static void trouble(rd_kafka_t*, int code, const char* reason, void* opaque) {
+    static_cast<Heard*>(opaque)->take(code, reason);
+  }
+  // Parses "ssl://host:9092/bootstrap: what happened (after 2ms in state CONNECT)".
+  void take(int code, std::string_view reason) {
+    if (code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) return;
+    reason = reason.substr(0, reason.find(" (after "));
+    const size_t scheme = reason.find("://");
+    const size_t end = reason.find(": ", scheme == std::string_view::npos ? 0 : scheme);
+    std::string broker;
+    if (scheme != std::string_view::npos && end != std::string_view::npos) {
+      broker = reason.substr(scheme + 3, end - scheme - 3);
+      broker = broker.substr(0, broker.find('/'));
+      reason = reason.substr(end + 2);
+    }
+    const bool authentication = code == RD_KAFKA_RESP_ERR__AUTHENTICATION;
+    refused += authentication ? 1 : 0;
+    const bool certificate = reason.find("certificate") != std::string_view::npos;
+    untrusted += certificate ? 1 : 0;
+    // A later report that the connection closed does not replace such a cause.
+    if (authentication || certificate || refused + untrusted == 0) last[broker] = reason;
+  }
+  bool final() const { return refused >= kRefusals || untrusted >= kRefusals; }
+};
+
+// Version 2.6.1.
+constexpr int kStrictNonce = 0x020601ff;
+
+std::string refusal(const ClientOptions& options, const std::string& reason) {
+  std::string out = reason;
+  if (sasl_mechanism(options).starts_with("SCRAM-") && rd_kafka_version() < kStrictNonce) {
+    out += fmt::format(
+        "\n  Brokers of Kafka 4 refuse {} of librdkafka before 2.6.1 with this message, even if the password "
+        "is right, and this is {}: use PLAIN over TLS, or a newer librdkafka",
+        sasl_mechanism(options), library_version());
+  }
+  return out;
+}
+
+// What listens at the configured addresses. The library can only guess this.
+struct Listeners {
+  std::vector<std::string> wrong, away;
+  size_t all = 0;
+  bool clear() const { return !wrong.empty() || away.size() == all; }
+};
+
+Listeners ask_listeners(const ClientOptions& options) {
+  Listeners out;
+  const absl::StatusOr<std::vector<std::string>> addresses = split_brokers(options.brokers);
+  if (!addresses.ok()) {
+    out.wrong.emplace_back(addresses.status().message());
+    return out;
+  }
+  out.all = addresses->size();
+  const std::string protocol = security_protocol(options);
+  const bool encrypts = protocol.ends_with("SSL");
+  for (const std::string& address : *addresses) {
+    const absl::StatusOr<Speaks> speaks = ask_listener(address, kListener);
+    if (!speaks.ok()) {
+      out.away.emplace_back(speaks.status().message());
+    } else if (*speaks == Speaks::tls && !encrypts) {
+      out.wrong.push_back(
+          fmt::format("{} speaks TLS, and security.protocol is {}, which is plain text: set "
+                      "kafka.properties.security.protocol to {}",
+                      address, protocol, protocol == "PLAINTEXT" ? "SSL or SASL_SSL" : "SASL_SSL"));
+    } else if (*speaks == Speaks::plain && encrypts) {
+      out.wrong.push_back(
+          fmt::format("{} speaks plain text, and security.protocol is {}, which is TLS: name the port of a "
+                      "listener with TLS, or set kafka.properties.security.protocol to {}",
+                      address, protocol, protocol == "SSL" ? "PLAINTEXT" : "SASL_PLAINTEXT"));
+    }
+  }
+  return out;
+}
+
+std::string said_by(const std::string& broker, const std::string& reason) {
+  return broker.empty() ? reason : fmt::format("{}: {}", broker, reason);
+}
+
+absl::Status explain(const ClientOptions& options, const Heard& heard, const Listeners& listeners) {
+  std::vector<std::string> wrong = listeners.wrong, away = listeners.away;
+  for (const auto& [broker, reason] : heard.last) {
+    const std::string line = said_by(broker, reason);
+    if (heard.refused > 0) {
+      wrong.push_back(refusal(options, line));
+    } else if (heard.untrusted > 0) {
+      wrong.push_back(line);
+    }
+  }
+  if (!wrong.empty()) return invalid("kafka: " + absl::StrJoin(wrong, "\nkafka: "));
+  if (away.empty())
+    for (const auto& [broker, reason] : heard.last) away.push_back(said_by(broker, reason));
+  if (away.empty()) away.push_back(options.brokers + ": no answer");
+  return absl::UnavailableError("kafka: " + absl::StrJoin(away, "\nkafka: "));
+}
+
+}  // namespace
+
+Reached try_brokers(const ClientOptions& options, std::chrono::milliseconds patience,
+                    const std::function<bool()>& stop) {
+  Reached out;
+  const auto heard_by_callback = std::make_shared<Heard>();
+  Heard& heard = *heard_by_callback;
+  absl::StatusOr<Client> client = make_consumer(
+      options, {{"enable.auto.commit", "false"}, {"log_level", "0"}, {"reconnect.backoff.max.ms", "250"}},
+      nullptr, heard_by_callback, Heard::trouble);
+  if (!client.ok()) {
+    out.status = client.status();
+    return out;
+  }
+  const Clock::time_point deadline = Clock::now() + patience;
+  std::optional<Listeners> listeners;
+  MetadataAnswer metadata;
+  while (metadata == nullptr) {
+    const rd_kafka_metadata_t* got = nullptr;
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+    const auto wait = std::clamp<std::chrono::milliseconds>(left, 1ms, 500ms);
+    rd_kafka_metadata(client->get(), 0, nullptr, &got, static_cast<int>(wait.count()));
+    metadata.reset(got);
+    rd_kafka_poll(client->get(), 0);
+    if (metadata != nullptr) break;
+    if (!listeners && !heard.last.empty()) listeners = ask_listeners(options);
+    const bool clear = heard.final() || (listeners && listeners->clear());
+    if (clear || Clock::now() > deadline || stop()) {
+      out.status = explain(options, heard, listeners.value_or(Listeners{}));
+      return out;
+    }
+  }
+  out.brokers = metadata->broker_cnt;
+  for (int i = 0; i < metadata->broker_cnt; ++i) {
+    const rd_kafka_metadata_broker_t& broker = metadata->brokers[i];
+    const std::string host = broker.host;
+    const bool six = host.find(':') != std::string::npos && !host.starts_with('[');
+    const absl::Status reached =
+        reach(fmt::format("{}{}{}:{}", six ? "[" : "", host, six ? "]" : "", broker.port), kListener);
+    if (!reached.ok())
+      out.notes.push_back(fmt::format("broker {}: {}; this address comes from its advertised.listeners",
+                                      broker.id, std_sv(reached.message())));
+  }
+  return out;
 }
 
 }  // namespace doppel::kafka

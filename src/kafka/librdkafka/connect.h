@@ -1,6 +1,7 @@
 #pragma once
-// Connects to a real cluster, and checks the properties of its clients.
+// Connects to a real cluster, checks the properties of its clients, and asks what Cluster cannot tell.
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "kafka/cluster.h"
 
 namespace doppel::kafka {
 
@@ -33,5 +35,41 @@ std::string sasl_mechanism(const ClientOptions& options);     // empty: not set
 
 // Sends nothing before the first call to the cluster.
 std::unique_ptr<Cluster> connect(ClientOptions options);
+
+// Finds out whether a cluster accepts us and what it permits, before doppel creates or takes over anything.
+// These requests change nothing in the cluster.
+struct Reached {
+  // Unavailable: no broker accepts us, which may pass. InvalidArgument: a person must change something, such
+  // as TLS on one side only, an untrusted certificate or a refused user. The message has a line for each
+  // cause.
+  absl::Status status;
+  int brokers = 0;  // number of brokers in the cluster
+  // A line for each broker whose advertised address we cannot reach.
+  std::vector<std::string> notes;
+};
+
+// Returns as soon as the result is clear, at the latest after `patience` plus the time of name look-ups.
+Reached try_brokers(const ClientOptions& options, std::chrono::milliseconds patience,
+                    const std::function<bool()>& stop);
+
+struct TopicUse {
+  std::string topic;  // it must exist
+  bool read = false, write = false;
+};
+
+// Returns one status for each use: OK, PermissionDenied with the missing right, or Unavailable if the broker
+// did not say.
+std::vector<absl::Status> try_rights(const ClientOptions& options, const std::string& group,
+                                     const std::vector<TopicUse>& uses);
+
+// Whether we may read in a group, which means to commit its offsets and to be its member: OK,
+// PermissionDenied, or Unavailable if the broker did not say.
+absl::Status try_group(const ClientOptions& options, const std::string& group);
+// Whether we may write with a transactional id; the same. FailedPrecondition: asking would fence its owner.
+absl::Status try_transactional_id(const ClientOptions& options, const std::string& id);
+
+// Asks whether we may create topics that do not exist. Returns one status for each: OK, PermissionDenied,
+// AlreadyExists if the topic exists, so that we may not see it, or another error of the broker.
+std::vector<absl::Status> try_to_make(const ClientOptions& options, const std::vector<TopicSpec>& topics);
 
 }  // namespace doppel::kafka

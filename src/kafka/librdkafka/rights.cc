@@ -10,7 +10,7 @@
 
 #include "base/status.h"
 #include "kafka/librdkafka/admin.h"
-#include "kafka/librdkafka/probe.h"
+#include "kafka/librdkafka/connect.h"
 
 namespace doppel::kafka {
 namespace {

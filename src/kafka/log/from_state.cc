@@ -1,4 +1,4 @@
-#include "kafka/log/from_state.h"
+#include "kafka/log/kafka_index.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -11,7 +11,6 @@
 #include "base/faults.h"
 #include "base/log.h"
 #include "base/status.h"
-#include "kafka/log/kafka_index.h"
 #include "kafka/log/offsets.h"
 #include "kafka/log_reader.h"
 #include "open/setup.h"

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "kafka/log/from_state.h"
+#include "kafka/log/kafka_index.h"
 #include "kafka/unit/index_in_memory.h"
 
 namespace doppel::kafka_test {

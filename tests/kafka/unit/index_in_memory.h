@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "kafka/log/kafka_index.h"
-#include "kafka/log/kafka_run.h"
 #include "kafka/unit/simulated.h"
 #include "kafka/unit/sink_in_memory.h"
 #include "kafka/unit/topics_cluster.h"

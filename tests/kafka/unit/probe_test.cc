@@ -1,5 +1,5 @@
 // How long a start tries to reach brokers that do not answer, and what it says then.
-#include "kafka/librdkafka/probe.h"
+#include "kafka/librdkafka/connect.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "kafka/open_transactions.h"
+#include "kafka/visibility.h"
 
 namespace doppel::kafka_test {
 namespace {
