@@ -7,7 +7,7 @@
 #include "commands/commands.h"
 #include "commands/offsets.h"
 #include "config/values.h"
-#include "daemon/forget_requests.h"
+#include "daemon/requests.h"
 #include "fmt/format.h"
 #include "state/file.h"
 

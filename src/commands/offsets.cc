@@ -11,7 +11,7 @@
 #include "base/status.h"
 #include "commands/commands.h"
 #include "config/values.h"
-#include "daemon/offset_requests.h"
+#include "daemon/requests.h"
 #include "fmt/format.h"
 #include "formats/decoder.h"
 #include "kafka/log/offsets.h"

@@ -13,7 +13,6 @@
 #include "base/standard_streams.h"
 #include "base/status.h"
 #include "commands/commands.h"
-#include "commands/left_out.h"
 #include "commands/progress.h"
 #include "commands/scan_places.h"
 #include "commands/scan_report.h"

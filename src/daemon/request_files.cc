@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
-#include "daemon/forget_requests.h"
+#include "daemon/requests.h"
 #include "formats/decoder.h"
 #include "state/file.h"
 

@@ -3,8 +3,8 @@
 // says what is wanted. A second line "expires MS" names the time (milliseconds since 1970) from which the
 // daemon does not begin it any more: nobody expects that a request of days ago is carried out by a start.
 //
-//   NAME.request  to forget originals (forget_requests.h)
-//   NAME.offsets  to change where the input continues (offset_requests.h)
+//   NAME.request  to forget originals (requests.h)
+//   NAME.offsets  to change where the input continues (requests.h)
 //
 // Requests are synced before they take effect.
 

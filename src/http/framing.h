@@ -4,6 +4,7 @@
 // alone, a folded field, a space before a colon, a Host that is missing or there twice.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -55,5 +56,14 @@ class Framing {
   std::string_view piece_;
   Refusal refusal_;
 };
+
+// Undoes the Content-Encoding of a request: gzip or zstd. Unlike archives, a request must be what it says:
+// damaged data, data that ends early, and bytes behind the end are errors.
+enum class Unpacked { whole, unknown_coding, damaged, too_large, no_room };
+
+// Appends at most `max` bytes to `out`. `room` is asked before the text grows by that many bytes; false ends
+// with no_room. `coding` is the value of the header; "identity" is unknown here.
+Unpacked unpack(std::string_view coding, std::string_view packed, uint64_t max,
+                const std::function<bool(uint64_t)>& room, std::string& out);
 
 }  // namespace doppel::http

@@ -30,7 +30,6 @@
 #include "http/listen.h"
 #include "http/router.h"
 #include "http/tls.h"
-#include "http/unpack.h"
 
 namespace doppel::http {
 namespace {

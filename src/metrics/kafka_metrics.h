@@ -7,7 +7,7 @@
 
 #include "fetch/fetch_pool.h"
 #include "fetch/schema_source.h"
-#include "http/counts.h"
+#include "http/server.h"
 #include "kafka/statistics.h"
 #include "metrics/families.h"
 #include "metrics/stream_metrics.h"

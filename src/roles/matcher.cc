@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/notify.h"
 #include "base/status.h"
-#include "daemon/daemon_parts.h"
+#include "daemon/daemon.h"
 #include "daemon/web.h"
 #include "kafka/log/identity.h"
 #include "kafka/log/kafka_index.h"

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/status.h"
-#include "daemon/daemon_parts.h"
+#include "daemon/daemon.h"
 #include "daemon/report.h"
 #include "fetch/fetch_source.h"
 #include "kafka/log/kafka_index.h"

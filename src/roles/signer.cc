@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/notify.h"
 #include "base/status.h"
-#include "daemon/daemon_parts.h"
+#include "daemon/daemon.h"
 #include "kafka/topics/plan.h"
 #include "metrics/kafka_metrics.h"
 #include "signing/sign_kafka.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/originals.h"
-#include "http/counts.h"
+#include "http/server.h"
 #include "state/state_dir.h"
 #include "status/activity.h"
 

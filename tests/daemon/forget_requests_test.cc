@@ -1,5 +1,5 @@
 // Requests that are left as files: also by root, unreadable ones, and ones that cannot be removed.
-#include "daemon/forget_requests.h"
+#include "daemon/requests.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
@@ -9,7 +9,6 @@
 #include <fstream>
 #include <optional>
 
-#include "daemon/offset_requests.h"
 #include "state/file.h"
 #include "status/small_stream.h"
 #include "temporary_directory.h"

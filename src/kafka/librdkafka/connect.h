@@ -14,8 +14,6 @@
 
 namespace doppel::kafka {
 
-class Cluster;
-
 struct ClientOptions {
   std::string brokers;
   // Any properties of librdkafka. The prefix "consumer." or "producer." limits one to these clients.

@@ -5,7 +5,7 @@
 #include <random>
 #include <set>
 
-#include "daemon/forget_requests.h"
+#include "daemon/requests.h"
 #include "kafka/crash/plan.h"
 #include "kafka/crash/scenarios.h"
 #include "kafka/workload.h"

@@ -1,6 +1,6 @@
 #pragma once
 // The parts that every daemon has from its start on: the hash key, the engine's options, and the pages that
-// answer while it starts.
+// answer while it starts. And the main loop of those that have an index.
 
 #include <functional>
 #include <memory>
@@ -8,7 +8,10 @@
 #include "absl/status/statusor.h"
 #include "config/config.h"
 #include "daemon/monitor.h"
+#include "daemon/report.h"
+#include "daemon/web.h"
 #include "engine/engine.h"
+#include "pipeline/pipeline.h"
 #include "text/hash_key.h"
 
 namespace doppel {
@@ -47,5 +50,33 @@ class DaemonParts {
  private:
   DaemonParts(const Config& c, const Options& o, const HashKey& k, EngineOptions e, DaemonStart how);
 };
+
+// The main loop of a daemon with an index. It builds a pipeline from the daemon's parts and passes each batch
+// to metrics, pages and the report.
+struct Deciding {  // all references outlive the call
+  Source& source;
+  FetchSource* fetching = nullptr;  // wraps `source` if documents are fetched
+  Engine& engine;
+  StateDir& state;
+  Sink& sink;
+  Journal* journal = nullptr;
+  Answering* answering = nullptr;
+  KeyPolicy keys = {};
+  KnownAgain* known_again = nullptr;
+  Web& web;
+  Report& report;
+  // Ends decide() after the next batch, while the session continues.
+  std::function<bool()> interrupted = [] { return false; };
+  // See Pipeline::requests. decide() calls `settled` after each batch whose events are final.
+  std::function<bool(Work&)> requests = [](Work&) { return false; };
+  std::function<void()> settled = [] {};
+  std::function<absl::Status(const Batch&, Work&)> recall = {};  // see Pipeline
+  // See Pipeline::observe.
+  std::function<void(const Decided&)> observe = [](const Decided&) {};
+};
+
+// Returns when the session ends, or with the error that must stop the process. After DataLoss it marks the
+// state directory as damaged.
+absl::Status decide(DaemonParts& daemon, const Deciding& parts);
 
 }  // namespace doppel
