@@ -25,7 +25,6 @@
 #include "files/read/content.h"
 #include "files/read/line_reader.h"
 #include "files/read/listing.h"
-#include "files/read/mbox_reader.h"
 #include "files/read/signed_reader.h"
 #include "files/read/value_reader.h"
 #include "files/tables/table_reader.h"

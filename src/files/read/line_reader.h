@@ -1,8 +1,11 @@
 #pragma once
-// Reads a file as records, one per line: fills a buffer, finds the line feeds with memchr and hands out
-// views. Only a line that continues in the next buffer is copied, once, to the start of that buffer.
+// Reads a file as records, one per line, or one per message of an mbox: fills a buffer, finds the line feeds
+// with memchr and hands out views. Only a line that continues in the next buffer is copied, once, to the
+// start of that buffer.
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string_view>
 
@@ -92,6 +95,32 @@ class LineReader final : public BufferedReader {
   uint64_t delivered_tail_;  // > 0: length of the first line when an earlier run delivered it
   bool live_;
   bool at_end_ = false;  // the last read returned nothing
+};
+
+// Reads an mbox file: each message is one record, from the line "From NAME DATE" on. Its bytes are unchanged,
+// so that the messages that are kept are an mbox file, too.
+class MboxReader final : public BufferedReader {
+ public:
+  // Reads `file` from `mark` on; the file descriptor is at the start of the file. All references must outlive
+  // the reader. Bytes in front of the first message are a Problem that says where.
+  MboxReader(const FilesSourceOptions& options, Filling& filling, const InputFile& file, Fd fd,
+             ByteCounter counter, LineMark mark)
+      : BufferedReader(options, filling, file, std::move(fd), std::move(counter), std::move(mark)) {}
+
+  State take(Batch& batch) override;
+
+ private:
+  bool message(Batch& batch);
+  State end(Batch& batch);
+  void refill(Batch& batch);
+
+  // The open message begins at begin_. All sizes are in bytes behind it.
+  size_t scanned_ = 0;       // whole lines that were examined; they belong to the message
+  size_t no_line_end_ = 0;   // no line feed between scanned_ and here
+  uint64_t skipped_ = 0;     // bytes of an overlong message that were already discarded
+  uint64_t lines_ = 0;       // of the message, up to scanned_
+  bool in_message_ = false;  // else the bytes belong to no message
+  bool complete_ = false;    // the message has ended but was not handed out
 };
 
 }  // namespace doppel

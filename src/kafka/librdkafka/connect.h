@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "kafka/cluster.h"
 
 namespace doppel::kafka {
@@ -69,5 +70,19 @@ absl::Status try_transactional_id(const ClientOptions& options, const std::strin
 // Asks whether we may create topics that do not exist. Returns one status for each: OK, PermissionDenied,
 // AlreadyExists if the topic exists, so that we may not see it, or another error of the broker.
 std::vector<absl::Status> try_to_make(const ClientOptions& options, const std::vector<TopicSpec>& topics);
+
+// Finds out what listens at a broker's address: nothing, plain text or TLS. It sends bytes of its own,
+// because the client library only sees that the connection closed and guesses why.
+enum class Speaks { plain, tls, neither };
+
+// Splits a list such as "a:1, [::1]:2" into addresses. It removes a leading "PROTOCOL://" and adds the port
+// 9092 if there is none. The error for an invalid address names it and kafka.brokers.
+absl::StatusOr<std::vector<std::string>> split_brokers(std::string_view brokers);
+
+// Tries to connect. Unavailable: nothing accepts a connection there; the message says why.
+absl::Status reach(const std::string& address, std::chrono::milliseconds patience);
+// Sends a request in plain text and, if the answer is not one of Kafka's, the first bytes of TLS. Sends
+// nothing else. Each of the two attempts may take `patience`.
+absl::StatusOr<Speaks> ask_listener(const std::string& address, std::chrono::milliseconds patience);
 
 }  // namespace doppel::kafka

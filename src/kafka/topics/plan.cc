@@ -22,7 +22,6 @@
 #include "config/keys.h"
 #include "kafka/cluster.h"
 #include "kafka/librdkafka/connect.h"
-#include "kafka/listener.h"
 #include "kafka/topics.h"
 
 namespace doppel {

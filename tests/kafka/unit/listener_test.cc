@@ -1,5 +1,5 @@
 // Addresses of brokers, and what listens there.
-#include "kafka/listener.h"
+#include "kafka/librdkafka/connect.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
