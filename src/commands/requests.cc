@@ -61,7 +61,7 @@ absl::Status show(const Options& o) {
   ASSIGN_OR_RETURN(const std::unique_ptr<kafka::Cluster> cluster, connect_kafka(o));
   ASSIGN_OR_RETURN(const std::unique_ptr<kafka::Consumer> consumer,
                    cluster->consumer({.group = o.kafka.group}));
-  std::vector<kafka::Place> places;
+  std::vector<kafka::TopicPartition> places;
   for (const LogProgress& p : position.progress_list()) places.push_back({p.topic, p.partition});
   const absl::StatusOr<std::vector<kafka::GroupOffset>> group = consumer->group_offsets(places, kAskGroupMs);
   print_out("{:<40} {:>14} {:>14} {:>12} {:>11} {:>14}\n", "partition", "next", "end", "lag", "incarnation",
@@ -76,7 +76,7 @@ absl::Status show(const Options& o) {
               text(marks.ok(), marks.ok() ? std::max<int64_t>(0, marks->high - p.next) : 0), p.incarnation,
               text(group.ok() && (*group)[i].offset >= 0, group.ok() ? (*group)[i].offset : 0));
   }
-  for (const kafka::Place& place : places) {
+  for (const kafka::TopicPartition& place : places) {
     const auto open = kafka::open_transaction(*cluster, place);
     if (open.ok() && *open) print_out("{}\n", (*open)->text());
   }

@@ -37,10 +37,10 @@
 
 namespace doppel::kafka {
 
-struct Place {  // a partition
+struct TopicPartition {  // a partition
   std::string topic;
   int32_t partition = 0;
-  auto operator<=>(const Place&) const = default;
+  auto operator<=>(const TopicPartition&) const = default;
 };
 
 enum class Isolation { committed, uncommitted };
@@ -92,7 +92,7 @@ class TransactionalProducer {
   // not queue: call flush(), then produce() with that index. Returns the number of messages if it queued all.
   virtual absl::StatusOr<size_t> produce(Outbox& outbox, size_t from) = 0;
   // Queues one record without a value. The caller does not learn its offset.
-  virtual absl::Status produce_key(const Place& place, std::string_view key) = 0;
+  virtual absl::Status produce_key(const TopicPartition& place, std::string_view key) = 0;
   // Adds the group's progress, with notes (group_note.h), to the transaction. FailedPrecondition: the
   // committer is not, or no longer, a member of the group; the transaction failed.
   virtual absl::Status send_offsets(const Committer& by, const std::vector<LogProgress>& progress) = 0;
@@ -140,7 +140,7 @@ class Consumer {
   virtual ~Consumer() = default;
 
   struct Assignment {
-    Place place;
+    TopicPartition place;
     int64_t from = 0;
     uint32_t tag = 0;
   };
@@ -159,11 +159,11 @@ class Consumer {
   virtual void release(std::span<const Incoming> records) = 0;
 
   // The cached end of a partition, or -1 if it is unknown. Sends no request. Any thread may call it.
-  virtual int64_t known_end(const Place& place) = 0;
-  virtual absl::StatusOr<std::vector<GroupOffset>> group_offsets(const std::vector<Place>& places,
+  virtual int64_t known_end(const TopicPartition& place) = 0;
+  virtual absl::StatusOr<std::vector<GroupOffset>> group_offsets(const std::vector<TopicPartition>& places,
                                                                  int wait_ms) = 0;
   // Commits offsets of the group, which has no members, for lag tools. Does not wait for the answer.
-  virtual void move_group(const std::vector<std::pair<Place, GroupOffset>>& to) = 0;
+  virtual void move_group(const std::vector<std::pair<TopicPartition, GroupOffset>>& to) = 0;
 };
 
 struct ConsumerOptions {
@@ -186,7 +186,7 @@ class Membership {
   // Our partitions in ascending order; waits up to `wait_ms` for a change. The coordinator takes partitions
   // from us only during this call, unless our session has expired. PermissionDenied, InvalidArgument: a
   // person must change something. AlreadyExists: another process uses our name.
-  virtual absl::StatusOr<std::vector<Place>> ours(int wait_ms) = 0;
+  virtual absl::StatusOr<std::vector<TopicPartition>> ours(int wait_ms) = 0;
   // The names of all members that the coordinator considers alive, in the same order for every caller.
   virtual absl::StatusOr<std::vector<std::string>> members() = 0;
   // Proves membership as of the last ours(), for Committer. Empty: we are not a member yet.
@@ -221,9 +221,9 @@ class Cluster {
   virtual absl::StatusOr<std::vector<std::string>> topic_ids(const std::vector<std::string>& topics) {
     return std::vector<std::string>(topics.size());
   }
-  virtual absl::StatusOr<Watermarks> watermarks(const Place& place, Isolation isolation) = 0;
+  virtual absl::StatusOr<Watermarks> watermarks(const TopicPartition& place, Isolation isolation) = 0;
   // The offset of the first record with this timestamp or a later one; -1: none.
-  virtual absl::StatusOr<int64_t> offset_at(const Place& place, int64_t timestamp_ms) = 0;
+  virtual absl::StatusOr<int64_t> offset_at(const TopicPartition& place, int64_t timestamp_ms) = 0;
 
   virtual absl::StatusOr<std::unique_ptr<TransactionalProducer>> producer(
       const TransactionalOptions& options) = 0;

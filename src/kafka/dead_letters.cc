@@ -22,7 +22,7 @@ constexpr std::string_view kTopic = "__connect.errors.topic", kPartition = "__co
 constexpr size_t kLettersMost = 500, kBytesMost = 4 << 20;  // of a transaction
 constexpr std::chrono::seconds kUndecided(60);              // wait for open transactions
 
-std::string name_of(const Place& place, int64_t offset) {
+std::string name_of(const TopicPartition& place, int64_t offset) {
   return fmt::format("{}/{}/{}", place.topic, place.partition, offset);
 }
 
@@ -56,7 +56,7 @@ bool parse(const LogMessage& m, Letter& out) {
 }
 
 // The letter of this partition that a note says was republished.
-std::optional<int64_t> noted(const Place& place, const LogMessage& m) {
+std::optional<int64_t> noted(const TopicPartition& place, const LogMessage& m) {
   const std::string prefix = fmt::format("{}/{}/", place.topic, place.partition);
   if (m.headers.size() != 1 || m.headers[0].name != kRepublishedHeader) return std::nullopt;
   const std::string_view value = m.headers[0].value.value_or(std::string_view());
@@ -177,7 +177,7 @@ absl::StatusOr<DeadLetters::Counts> DeadLetters::read(const std::vector<Extent>&
 // Waits until no transaction is open, so that every note of earlier calls can be read.
 absl::Status DeadLetters::await_decided() {
   Visibility visibility(cluster_);
-  ASSIGN_OR_RETURN(const std::vector<Place> hanging, visibility.hanging({topic_}, kUndecided));
+  ASSIGN_OR_RETURN(const std::vector<TopicPartition> hanging, visibility.hanging({topic_}, kUndecided));
   if (hanging.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(fmt::format(
       "a transaction has been open in {} for {} s: what was republished before is not known; start again "

@@ -23,10 +23,10 @@ inline constexpr std::string_view kRepublishedHeader = "doppel.republished";
 
 // Views are valid during the call.
 struct Letter {
-  Place place;
+  TopicPartition place;
   int64_t offset = 0;
   int64_t timestamp_ms = 0;  // of the record
-  Place origin;
+  TopicPartition origin;
   std::string_view stage, reason;
   bool whole = true;  // else a part of the record was too large for the letter
   std::optional<std::string_view> key, value;
@@ -63,11 +63,11 @@ class DeadLetters {
 
  private:
   struct Extent {
-    Place place;
+    TopicPartition place;
     Watermarks bounds;
   };
   absl::StatusOr<std::vector<Extent>> extents();
-  using Notes = std::map<Place, std::set<int64_t>>;  // the letters that were republished
+  using Notes = std::map<TopicPartition, std::set<int64_t>>;  // the letters that were republished
   absl::StatusOr<Notes> read_notes(const std::vector<Extent>& all);
   absl::StatusOr<Counts> read(const std::vector<Extent>& all, const Notes& notes, const Visit& visit);
   absl::Status await_decided();

@@ -16,7 +16,8 @@ constexpr size_t kMessages = 1'000;           // per poll
 
 }  // namespace
 
-absl::StatusOr<LogReader> LogReader::open(Cluster& cluster, const Place& place, Isolation isolation) {
+absl::StatusOr<LogReader> LogReader::open(Cluster& cluster, const TopicPartition& place,
+                                          Isolation isolation) {
   ASSIGN_OR_RETURN(std::unique_ptr<Consumer> consumer, cluster.consumer({.group = "doppel-index-log",
                                                                          .isolation = isolation,
                                                                          .ends = true,

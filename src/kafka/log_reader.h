@@ -24,7 +24,7 @@ struct LogMessage {  // views are valid during the call of Visit
 class LogReader {
  public:
   // `cluster` outlives the reader. Several readers may read one partition in parallel.
-  static absl::StatusOr<LogReader> open(Cluster& cluster, const Place& place,
+  static absl::StatusOr<LogReader> open(Cluster& cluster, const TopicPartition& place,
                                         Isolation isolation = Isolation::committed);
 
   // A second reader for the same partition, which may be used in parallel.
@@ -41,11 +41,11 @@ class LogReader {
   absl::Status read(int64_t from, int64_t to, const Visit& visit, bool with_headers = false);
 
  private:
-  LogReader(Cluster& cluster, Place place, Isolation isolation, std::unique_ptr<Consumer> consumer)
+  LogReader(Cluster& cluster, TopicPartition place, Isolation isolation, std::unique_ptr<Consumer> consumer)
       : cluster_(&cluster), place_(std::move(place)), isolation_(isolation), consumer_(std::move(consumer)) {}
 
   Cluster* cluster_;
-  Place place_;
+  TopicPartition place_;
   Isolation isolation_;
   std::unique_ptr<Consumer> consumer_;
 };

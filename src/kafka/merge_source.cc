@@ -58,7 +58,7 @@ absl::StatusOr<std::vector<Bounds>> freeze_bounds(Cluster& cluster, const Inputs
   std::vector<Bounds> out;
   for (const TopicPartitions& topic : found) {
     for (const int32_t partition : topic.partitions) {
-      const Place place{topic.topic, partition};
+      const TopicPartition place{topic.topic, partition};
       ASSIGN_OR_RETURN(const Watermarks marks, cluster.watermarks(place, Isolation::committed));
       int64_t begin = std::max(from_offset, marks.low);
       if (from_ms >= 0) {

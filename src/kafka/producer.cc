@@ -118,12 +118,12 @@ absl::Status Producer::try_send(std::span<Outbox* const> outboxes) {
   return absl::OkStatus();
 }
 
-absl::Status Producer::drop_hanging(const std::vector<Place>& partitions,
+absl::Status Producer::drop_hanging(const std::vector<TopicPartition>& partitions,
                                     const std::vector<LogProgress>& progress,
                                     const std::function<void()>& before) {
   RETURN_IF_ERROR(producer_->begin());
   absl::Status stored;
-  for (const Place& p : partitions) {
+  for (const TopicPartition& p : partitions) {
     // Compacted topics refuse records without a key.
     if (stored.ok()) stored = producer_->produce_key(p, "dropped");
   }

@@ -57,7 +57,7 @@ class Producer {
   // `progress`, discards the hanging offsets of the group, too. Calls `before` before it discards anything,
   // unless the broker reports that we are fenced.
   absl::Status drop_hanging(
-      const std::vector<Place>& partitions, const std::vector<LogProgress>& progress = {},
+      const std::vector<TopicPartition>& partitions, const std::vector<LogProgress>& progress = {},
       const std::function<void()>& before = [] {});
 
   // Whether a connection to the broker broke since the last forget_trouble().

@@ -18,7 +18,7 @@ constexpr std::string_view kBetter = "/better";  // behind the event_id of a bet
 using Read = std::function<void(const LogMessage&)>;
 
 // Reads the records that are stored but that readers do not see.
-absl::Status read_unseen(Cluster& cluster, const Place& place, const Read& read) {
+absl::Status read_unseen(Cluster& cluster, const TopicPartition& place, const Read& read) {
   ASSIGN_OR_RETURN(const Watermarks seen, cluster.watermarks(place, Isolation::committed));
   ASSIGN_OR_RETURN(const Watermarks stored, cluster.watermarks(place, Isolation::uncommitted));
   ASSIGN_OR_RETURN(LogReader reader, LogReader::open(cluster, place, Isolation::uncommitted));
@@ -36,7 +36,7 @@ struct HangingLog {
   bool whole = true;                // all its batches are complete
   std::vector<std::string> owners;  // from the owner records in complete batches
 };
-absl::StatusOr<HangingLog> read_hanging_log(Cluster& cluster, const Place& log) {
+absl::StatusOr<HangingLog> read_hanging_log(Cluster& cluster, const TopicPartition& log) {
   HangingLog out;
   std::vector<std::string> owners;  // of the current batch
   uint64_t records = 0;
@@ -62,7 +62,7 @@ absl::StatusOr<HangingLog> read_hanging_log(Cluster& cluster, const Place& log) 
   return out;
 }
 
-void keep(const Place& place, const LogMessage& m, Outbox& out) {
+void keep(const TopicPartition& place, const LogMessage& m, Outbox& out) {
   std::optional<Outbox::Span> key, value;
   out.headers(m.headers);
   if (m.key.data() != nullptr) key = out.put(m.key);
@@ -100,15 +100,16 @@ std::optional<InputPlace> document_of(std::span<const Header> headers) {
   return out;
 }
 
-absl::StatusOr<Hanging> read_hanging(Cluster& cluster, const Place& log, const std::vector<Place>& places,
-                                     const Covers& covers, Outbox& committed) {
+absl::StatusOr<Hanging> read_hanging(Cluster& cluster, const TopicPartition& log,
+                                     const std::vector<TopicPartition>& places, const Covers& covers,
+                                     Outbox& committed) {
   Hanging out;
   const bool log_hangs = std::find(places.begin(), places.end(), log) != places.end();
   if (log_hangs) {
     ASSIGN_OR_RETURN(const HangingLog hanging, read_hanging_log(cluster, log));
     out.log_is_whole = hanging.whole;
   }
-  for (const Place& place : places) {
+  for (const TopicPartition& place : places) {
     if (place != log || !out.log_is_whole) out.drop.push_back(place);
     if (log_hangs && !out.log_is_whole) continue;
     RETURN_IF_ERROR(read_unseen(cluster, place, [&](const LogMessage& m) {
@@ -119,7 +120,7 @@ absl::StatusOr<Hanging> read_hanging(Cluster& cluster, const Place& log, const s
   return out;
 }
 
-absl::StatusOr<std::optional<std::string>> hanging_claim(Cluster& cluster, const Place& log,
+absl::StatusOr<std::optional<std::string>> hanging_claim(Cluster& cluster, const TopicPartition& log,
                                                          const std::string& us) {
   ASSIGN_OR_RETURN(const HangingLog hanging, read_hanging_log(cluster, log));
   for (const std::string& owner : hanging.owners)

@@ -37,19 +37,20 @@ std::optional<InputPlace> document_of(std::span<const Header> headers);
 
 struct Hanging {
   bool log_is_whole = false;  // only whole batches hang in the log: our next commit there makes them visible
-  std::vector<Place> drop;    // the partitions whose hanging records an abort of ours must discard
+  std::vector<TopicPartition> drop;  // the partitions whose hanging records an abort of ours must discard
 };
 
 // Appends to `committed` the records that hang in `places` and whose transaction was committed, with their
 // partitions and offsets. If the log hangs, its batches decide: whole batches were committed, an incomplete
 // one was aborted. Otherwise a record counts as committed if the log covers the document that it is about, or
 // if it names no document. Call it while no transaction of ours is open.
-absl::StatusOr<Hanging> read_hanging(Cluster& cluster, const Place& log, const std::vector<Place>& places,
-                                     const Covers& covers, Outbox& committed);
+absl::StatusOr<Hanging> read_hanging(Cluster& cluster, const TopicPartition& log,
+                                     const std::vector<TopicPartition>& places, const Covers& covers,
+                                     Outbox& committed);
 
 // Returns the name of a process other than `us` whose claim hangs in the log in a whole batch. That claim may
 // be committed, and readers may see its records in other topics.
-absl::StatusOr<std::optional<std::string>> hanging_claim(Cluster& cluster, const Place& log,
+absl::StatusOr<std::optional<std::string>> hanging_claim(Cluster& cluster, const TopicPartition& log,
                                                          const std::string& us);
 
 }  // namespace doppel::kafka

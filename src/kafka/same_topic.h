@@ -62,7 +62,7 @@ constexpr bool needs_note(IdIs id, Found found) { return id == IdIs::unknown && 
 
 // Reads records again that were read before, and tells what is at their places now.
 struct LastRead {
-  Place place;
+  TopicPartition place;
   int64_t offset = 0;
   int64_t timestamp_ms = -1;
   std::optional<uint32_t> checksum;  // checksum_of() the record; nullopt: unknown

@@ -93,10 +93,10 @@ void KafkaSource::follow_markers() {
   const auto now = Clock::now();
   if (!options_.moves_group || now - followed_ < kFollow) return;
   followed_ = now;
-  std::vector<std::pair<Place, GroupOffset>> to;
+  std::vector<std::pair<TopicPartition, GroupOffset>> to;
   std::vector<LastRead> last;
   for (const ConsumerStatistics::Partition& known : statistics_->get().partitions) {
-    const auto tag = tags_.find(Place{known.topic, known.partition});
+    const auto tag = tags_.find(TopicPartition{known.topic, known.partition});
     if (tag == tags_.end()) continue;
     const Partition& p = partitions_[tag->second];
     const bool all_read = known.queued == 0 && known.end >= 0 && known.fetched >= known.end;
@@ -126,7 +126,7 @@ void KafkaSource::say_held_up() {
   const auto now = Clock::now();
   if (now - asked_held_up_ < kAskHeldUp) return;
   asked_held_up_ = now;
-  for (const Place& place : held_up_.look(statistics_->get(), now)) {
+  for (const TopicPartition& place : held_up_.look(statistics_->get(), now)) {
     const auto open = open_transaction(cluster_, place);
     if (open.ok() && *open)
       log::warn((*open)->text(), {{"topic", place.topic}, {"partition", place.partition}});

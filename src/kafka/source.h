@@ -27,9 +27,9 @@ namespace doppel::kafka {
 struct KafkaSourceOptions {
   std::string group;
   Inputs topics;
-  bool moves_group = false;             // for lag tools: commit offsets behind transaction markers
-  bool compare_offsets = true;          // warn if the group's offsets differ from the progress
-  std::optional<std::set<Place>> only;  // read only these partitions; nullopt: all
+  bool moves_group = false;                      // for lag tools: commit offsets behind transaction markers
+  bool compare_offsets = true;                   // warn if the group's offsets differ from the progress
+  std::optional<std::set<TopicPartition>> only;  // read only these partitions; nullopt: all
   size_t batch_records = 1000;
   size_t batch_bytes = 12 << 20;
   const Pace* pace = nullptr;  // limits batches further; may be nullptr; outlives the source
@@ -96,7 +96,7 @@ class KafkaSource final : public Source {
     std::string doubted_id;                    // what the brokers reported since then
   };
   struct Partition {
-    Place place;
+    TopicPartition place;
     Topic* topic = nullptr;        // lives as long as the source
     int64_t next = 0;              // offset to read next
     int64_t judged = 0;            // the offset behind the last record that next() returned
@@ -129,7 +129,7 @@ class KafkaSource final : public Source {
   absl::Status look(bool first);
   absl::Status say_missing(const std::vector<TopicPartitions>& found);
   absl::Status look_for_vanished(const std::vector<TopicPartitions>& found);
-  absl::StatusOr<Partition> place(const Place& place, bool first);
+  absl::StatusOr<Partition> place(const TopicPartition& place, bool first);
   absl::Status skip_lost(Partition& partition, const Watermarks& marks);
   absl::Status assign(size_t from, size_t to);
   bool topic_has_progress(const std::string& topic) const;
@@ -165,13 +165,13 @@ class KafkaSource final : public Source {
   // Replaced consumers. Their queues may hold records of deleted topics, so they are never polled. They live
   // as long as the source: one whose topic was deleted takes five seconds to end (client.h).
   std::vector<std::unique_ptr<Consumer>> old_consumers_;
-  std::map<Place, LogProgress> progress_;  // as given to open()
+  std::map<TopicPartition, LogProgress> progress_;  // as given to open()
   std::unique_ptr<Witness> witness_;
   std::map<std::string, std::unique_ptr<Topic>, std::less<>> topics_;
   std::set<std::string> ids_;          // of topics; records point to them
   std::vector<Partition> partitions_;  // by tag
   size_t assigned_ = 0;                // how many of them consumer_ reads
-  std::map<Place, uint32_t> tags_;
+  std::map<TopicPartition, uint32_t> tags_;
   struct Missing {
     Clock::time_point since, said;
   };

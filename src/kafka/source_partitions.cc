@@ -28,7 +28,7 @@ absl::Status KafkaSource::look(bool first) {
   std::vector<Partition> added;
   for (const TopicPartitions& topic : found) {
     for (const int32_t partition : topic.partitions) {
-      const Place where{topic.topic, partition};
+      const TopicPartition where{topic.topic, partition};
       if (tags_.contains(where) || (options_.only && !options_.only->contains(where))) continue;
       absl::StatusOr<Partition> placed = place(where, first);
       // The partition has no leader yet, or the broker does not know it.
@@ -133,7 +133,7 @@ bool KafkaSource::topic_has_progress(const std::string& topic) const {
   return first != progress_.end() && first->first.topic == topic;
 }
 
-absl::StatusOr<KafkaSource::Partition> KafkaSource::place(const Place& where, bool first) {
+absl::StatusOr<KafkaSource::Partition> KafkaSource::place(const TopicPartition& where, bool first) {
   ASSIGN_OR_RETURN(const Watermarks marks, cluster_.watermarks(where, Isolation::committed));
   std::unique_ptr<Topic>& topic = topics_[where.topic];
   if (topic == nullptr) {
@@ -187,7 +187,7 @@ absl::Status KafkaSource::skip_lost(Partition& p, const Watermarks& marks) {
 // not return offsets whose transaction it has not marked as committed; this does not wait for them.
 void KafkaSource::report_other_offsets(const std::vector<LogProgress>& progress) {
   if (progress.empty() || !options_.compare_offsets) return;
-  std::vector<Place> places;
+  std::vector<TopicPartition> places;
   places.reserve(progress.size());
   for (const LogProgress& p : progress) places.push_back({p.topic, p.partition});
   const absl::StatusOr<std::vector<GroupOffset>> offsets = consumer_->group_offsets(places, kAskGroupMs);

@@ -28,7 +28,9 @@ constexpr int kAskGroupMs = 2'000;
 // seven days; some are configured for one.
 constexpr std::chrono::hours kNotesLast(20);
 
-std::string in_words(const Place& place) { return fmt::format("{}/{}", place.topic, place.partition); }
+std::string in_words(const TopicPartition& place) {
+  return fmt::format("{}/{}", place.topic, place.partition);
+}
 
 }  // namespace
 
@@ -279,7 +281,7 @@ absl::Status KafkaSource::find_where_it_differs(std::vector<const Partition*> di
 
 // Brokers delete the group's offsets together with the topic, and keep them if they lose its last records.
 absl::StatusOr<Note> KafkaSource::note_of(const Topic& topic) {
-  std::vector<Place> places;
+  std::vector<TopicPartition> places;
   for (const auto& [place, p] : progress_)
     if (place.topic == topic.name) places.push_back(place);
   for (const Partition& p : partitions_)
@@ -386,7 +388,7 @@ absl::Status KafkaSource::begin_again(Topic& topic, const std::string& id, uint3
     if (p.gone) tags_.erase(p.place);
   }
   // Of several processes that share the topic, one says it as an error: the one with its first partition.
-  const bool ours = !there.empty() && tags_.contains(Place{topic.name, *there.begin()});
+  const bool ours = !there.empty() && tags_.contains(TopicPartition{topic.name, *there.begin()});
   (ours ? log::error : log::info)(
       topic.moved == 0
           ? "an input topic was deleted and created again; the new one is read from its beginning"

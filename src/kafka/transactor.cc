@@ -216,7 +216,7 @@ absl::Status Transactor::recover(Outboxes outboxes, bool& committed) {
 
 absl::Status Transactor::drop_what_hangs(const std::set<std::string>& topics) {
   if (mutated(Mutation::nothing_is_dropped)) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const std::vector<Place> hanging, visibility_.hanging(topics, kMarking));
+  ASSIGN_OR_RETURN(const std::vector<TopicPartition> hanging, visibility_.hanging(topics, kMarking));
   if (hanging.empty()) return absl::OkStatus();
   if (std::find(hanging.begin(), hanging.end(), log_) != hanging.end()) {
     ASSIGN_OR_RETURN(const std::optional<std::string> owner, hanging_claim(cluster_, log_, options_.owner));
@@ -231,7 +231,7 @@ absl::Status Transactor::drop_what_hangs(const std::set<std::string>& topics) {
 
 // Waits until readers see the outboxes, which the broker accepted. Publishes them again if they do not.
 absl::Status Transactor::await_readers(Outboxes outboxes) {
-  std::map<Place, int64_t> ends;
+  std::map<TopicPartition, int64_t> ends;
   for (const Outbox* outbox : outboxes) {
     for (const Outbox::Message& m : outbox->messages()) {
       int64_t& end = ends[{*m.topic, m.stored_in}];
@@ -383,7 +383,7 @@ absl::Status Transactor::settle() {
   Outbox& found = last_.front();  // we have committed nothing yet
   std::set<std::string> topics = options_.outputs;
   topics.insert(options_.index_log);
-  ASSIGN_OR_RETURN(const std::vector<Place> hanging, visibility_.hanging(topics, kMarking));
+  ASSIGN_OR_RETURN(const std::vector<TopicPartition> hanging, visibility_.hanging(topics, kMarking));
   if (mutated(Mutation::nothing_is_settled)) return absl::OkStatus();
   ASSIGN_OR_RETURN(const int64_t seen, visibility_.seen_to(log_));
   // The findings of a failed attempt are valid as long as nobody else wrote: the predecessor may be alive and
@@ -421,7 +421,7 @@ absl::Status Transactor::settle() {
 absl::StatusOr<Covers> Transactor::covers_up_to(int64_t end) {
   ASSIGN_OR_RETURN(const Watermarks bounds, cluster_.watermarks(log_, Isolation::committed));
   ASSIGN_OR_RETURN(LogReader reader, LogReader::open(cluster_, log_));
-  std::map<Place, LogProgress> since;
+  std::map<TopicPartition, LogProgress> since;
   RETURN_IF_ERROR(
       reader.read(std::max(options_.covers_to, bounds.low), end, [&](const LogMessage& m) -> absl::Status {
         ASSIGN_OR_RETURN(LogRecord record, parse_log_record(m.key, m.value, m.has_value));

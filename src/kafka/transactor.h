@@ -113,7 +113,7 @@ class Transactor {
 
   Cluster& cluster_;
   TransactorOptions options_;
-  const Place log_;
+  const TopicPartition log_;
   Producer producer_;
   std::function<bool()> stop_;
   Visibility visibility_;

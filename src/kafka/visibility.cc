@@ -22,28 +22,29 @@ absl::Status may_come(const absl::Status& status) {
 
 }  // namespace
 
-std::string text_of(const std::vector<Place>& places) {
+std::string text_of(const std::vector<TopicPartition>& places) {
   std::string out;
-  for (const Place& p : places) out += fmt::format("{}{}/{}", out.empty() ? "" : " ", p.topic, p.partition);
+  for (const TopicPartition& p : places)
+    out += fmt::format("{}{}/{}", out.empty() ? "" : " ", p.topic, p.partition);
   return out;
 }
 
-absl::StatusOr<int64_t> Visibility::end_of(const Place& where, Isolation isolation) {
+absl::StatusOr<int64_t> Visibility::end_of(const TopicPartition& where, Isolation isolation) {
   const absl::StatusOr<Watermarks> bounds = cluster_.watermarks(where, isolation);
   if (!bounds.ok()) return may_come(bounds.status());
   return bounds->high;
 }
-absl::StatusOr<int64_t> Visibility::seen_to(const Place& where) {
+absl::StatusOr<int64_t> Visibility::seen_to(const TopicPartition& where) {
   return end_of(where, Isolation::committed);
 }
-absl::StatusOr<int64_t> Visibility::stored_to(const Place& where) {
+absl::StatusOr<int64_t> Visibility::stored_to(const TopicPartition& where) {
   return end_of(where, Isolation::uncommitted);
 }
 
-absl::StatusOr<std::vector<Place>> Visibility::hanging(const std::set<std::string>& topics,
-                                                       std::chrono::milliseconds patience) {
+absl::StatusOr<std::vector<TopicPartition>> Visibility::hanging(const std::set<std::string>& topics,
+                                                                std::chrono::milliseconds patience) {
   struct Suspect {
-    Place where;
+    TopicPartition where;
     int64_t stored = 0;
   };
   std::vector<Suspect> suspects;
@@ -68,13 +69,13 @@ absl::StatusOr<std::vector<Place>> Visibility::hanging(const std::set<std::strin
     suspects = std::move(left);
     if (suspects.empty() || Clock::now() >= deadline) break;
   }
-  std::vector<Place> out;
+  std::vector<TopicPartition> out;
   out.reserve(suspects.size());
   for (Suspect& s : suspects) out.push_back(std::move(s.where));
   return out;
 }
 
-absl::StatusOr<bool> Visibility::sees(const Place& where, const std::vector<int64_t>& offsets,
+absl::StatusOr<bool> Visibility::sees(const TopicPartition& where, const std::vector<int64_t>& offsets,
                                       const LastOfKeys& keys) {
   ASSIGN_OR_RETURN(LogReader reader, LogReader::open(cluster_, where));
   const absl::StatusOr<Watermarks> found = reader.bounds();
@@ -96,7 +97,7 @@ absl::StatusOr<bool> Visibility::sees(const Place& where, const std::vector<int6
 // Within one partition readers see all of a transaction or nothing, so one record answers for all.
 absl::StatusOr<bool> Visibility::look_up(Outbox& outbox) {
   bool all = true;
-  std::map<Place, std::vector<Outbox::Message*>> parts;
+  std::map<TopicPartition, std::vector<Outbox::Message*>> parts;
   for (Outbox::Message& m : outbox.messages()) {
     if (m.seen) continue;
     if (m.offset >= 0) {
@@ -134,7 +135,7 @@ constexpr std::chrono::seconds kPatience(3);  // for the record that begins it
 constexpr int kWaitMs = 50;
 
 // -1: not known in time.
-absl::StatusOr<int64_t> timestamp_at(Cluster& cluster, const Place& place, int64_t offset) {
+absl::StatusOr<int64_t> timestamp_at(Cluster& cluster, const TopicPartition& place, int64_t offset) {
   ASSIGN_OR_RETURN(
       const std::unique_ptr<Consumer> consumer,
       cluster.consumer(
@@ -162,7 +163,8 @@ std::string OpenTransaction::text() const {
       since_ms < 0 ? "an unknown time" : format_time(since_ms), place.topic, place.partition, offset, behind);
 }
 
-absl::StatusOr<std::optional<OpenTransaction>> open_transaction(Cluster& cluster, const Place& place) {
+absl::StatusOr<std::optional<OpenTransaction>> open_transaction(Cluster& cluster,
+                                                                const TopicPartition& place) {
   ASSIGN_OR_RETURN(const Watermarks committed, cluster.watermarks(place, Isolation::committed));
   ASSIGN_OR_RETURN(const Watermarks all, cluster.watermarks(place, Isolation::uncommitted));
   if (committed.high >= all.high) return std::nullopt;
@@ -171,12 +173,12 @@ absl::StatusOr<std::optional<OpenTransaction>> open_transaction(Cluster& cluster
   return out;
 }
 
-std::vector<Place> HeldUp::look(const ConsumerStatistics& now, Clock::time_point at) {
-  std::map<Place, Since> still;
-  std::vector<Place> out;
+std::vector<TopicPartition> HeldUp::look(const ConsumerStatistics& now, Clock::time_point at) {
+  std::map<TopicPartition, Since> still;
+  std::vector<TopicPartition> out;
   for (const ConsumerStatistics::Partition& p : now.partitions) {
     if (p.stable < 0 || p.written <= p.stable || p.queued != 0 || p.fetched < p.stable) continue;
-    Place place{p.topic, p.partition};
+    TopicPartition place{p.topic, p.partition};
     const auto before = held_.find(place);
     const bool same = before != held_.end() && before->second.offset == p.stable;
     Since& since = still[place] = same ? before->second : Since{.offset = p.stable, .since = at};

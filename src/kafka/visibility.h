@@ -30,7 +30,7 @@ inline constexpr std::chrono::milliseconds kStep(20);  // pause between two poll
 inline constexpr std::chrono::milliseconds kAskAgain(200);  // pause before asking a silent broker again
 
 // Joins the places: "topic/0 topic/1".
-std::string text_of(const std::vector<Place>& places);
+std::string text_of(const std::vector<TopicPartition>& places);
 
 // A partition that the broker does not know is Unavailable here, not NotFound: we wrote to it, so it existed.
 class Visibility {
@@ -40,26 +40,26 @@ class Visibility {
       : cluster_(cluster), compacted_(std::move(compacted)) {}
 
   // Where the partition ends for readers, and where it ends with all stored records.
-  absl::StatusOr<int64_t> seen_to(const Place& where);
-  absl::StatusOr<int64_t> stored_to(const Place& where);
+  absl::StatusOr<int64_t> seen_to(const TopicPartition& where);
+  absl::StatusOr<int64_t> stored_to(const TopicPartition& where);
 
   // Returns the partitions of these topics whose stored records do not all become visible within `patience`:
   // the records hang, or another producer's transaction is open. Call it while no transaction of ours is
   // open.
-  absl::StatusOr<std::vector<Place>> hanging(const std::set<std::string>& topics,
-                                             std::chrono::milliseconds patience);
+  absl::StatusOr<std::vector<TopicPartition>> hanging(const std::set<std::string>& topics,
+                                                      std::chrono::milliseconds patience);
 
   // The last offset that was written under each key.
   using LastOfKeys = std::map<std::string, int64_t, std::less<>>;
   // Whether readers see one of these offsets (ascending), or would if it had not been deleted since. A later
   // record under one of `keys` counts, too, because compaction may have removed ours in its favour.
-  absl::StatusOr<bool> sees(const Place& where, const std::vector<int64_t>& offsets,
+  absl::StatusOr<bool> sees(const TopicPartition& where, const std::vector<int64_t>& offsets,
                             const LastOfKeys& keys = {});
   // Sets `seen` of each message whose offset is known. Returns whether all messages are seen.
   absl::StatusOr<bool> look_up(Outbox& outbox);
 
  private:
-  absl::StatusOr<int64_t> end_of(const Place& where, Isolation isolation);
+  absl::StatusOr<int64_t> end_of(const TopicPartition& where, Isolation isolation);
 
   Cluster& cluster_;
   std::string compacted_;
@@ -68,7 +68,7 @@ class Visibility {
 // Transactions of producers in the input that are neither committed nor aborted: readers of committed records
 // see nothing behind their first record, of other producers either, and the lag is 0.
 struct OpenTransaction {
-  Place place;
+  TopicPartition place;
   int64_t offset = 0;     // of its first record, or of the first of several
   int64_t since_ms = -1;  // this record's timestamp; -1: unknown
   int64_t behind = 0;     // records that wait: its own, and those of other producers
@@ -78,13 +78,14 @@ struct OpenTransaction {
 };
 
 // Looks for the first open transaction of a partition.
-absl::StatusOr<std::optional<OpenTransaction>> open_transaction(Cluster& cluster, const Place& place);
+absl::StatusOr<std::optional<OpenTransaction>> open_transaction(Cluster& cluster,
+                                                                const TopicPartition& place);
 
 // Finds the partitions that an open transaction holds up for long.
 class HeldUp {
  public:
   // Those that are held up at the same offset for 30 s now. Names each one once, and again every 10 minutes.
-  std::vector<Place> look(const ConsumerStatistics& now, Clock::time_point at);
+  std::vector<TopicPartition> look(const ConsumerStatistics& now, Clock::time_point at);
 
  private:
   struct Since {
@@ -92,7 +93,7 @@ class HeldUp {
     Clock::time_point since;
     std::optional<Clock::time_point> said;
   };
-  std::map<Place, Since> held_;
+  std::map<TopicPartition, Since> held_;
 };
 
 }  // namespace doppel::kafka

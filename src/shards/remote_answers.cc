@@ -324,7 +324,7 @@ absl::Status AnswersOut::send(const std::string& record) {
 absl::StatusOr<std::unique_ptr<AnswersIn>> AnswersIn::open(kafka::Cluster& cluster, const std::string& topic,
                                                            int32_t partition,
                                                            const std::function<bool()>& stop) {
-  const kafka::Place place{topic, partition};
+  const kafka::TopicPartition place{topic, partition};
   auto out = std::make_unique<AnswersIn>();
   ASSIGN_OR_RETURN(out->consumer_,
                    cluster.consumer({.group = "doppel-answers", .isolation = kafka::Isolation::uncommitted}));

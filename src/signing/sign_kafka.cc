@@ -19,7 +19,7 @@
 namespace doppel {
 namespace {
 
-using kafka::Place;
+using kafka::TopicPartition;
 
 constexpr int kLookMs = 200;
 constexpr int64_t kSessionMost = 900'000;  // the longest transaction that brokers allow
@@ -28,9 +28,9 @@ int session_ms(const Options& o) {
   return static_cast<int>(std::min(o.kafka.session_timeout_ms, kSessionMost));
 }
 
-std::string names_of(const std::vector<Place>& places) {
+std::string names_of(const std::vector<TopicPartition>& places) {
   std::string out;
-  for (const Place& place : places)
+  for (const TopicPartition& place : places)
     out += fmt::format("{}{}/{}", out.empty() ? "" : " ", place.topic, place.partition);
   return out;
 }
@@ -99,8 +99,8 @@ class Signing {
 
   // All partitions that the group reads, not only ours: kafka.start applies to topics that nobody has read
   // yet.
-  absl::StatusOr<std::vector<Place>> all_places() {
-    std::vector<Place> out;
+  absl::StatusOr<std::vector<TopicPartition>> all_places() {
+    std::vector<TopicPartition> out;
     RETURN_IF_ERROR(patiently(how_.stop, [&]() -> absl::Status {
       ASSIGN_OR_RETURN(const std::vector<kafka::TopicPartitions> topics,
                        kafka::find_topics(how_.cluster, inputs_));
@@ -113,14 +113,14 @@ class Signing {
 
   // Signs until the assignment changes.
   absl::Status sign() {
-    const std::vector<Place> ours = ours_;
-    ASSIGN_OR_RETURN(const std::vector<Place> all, all_places());
+    const std::vector<TopicPartition> ours = ours_;
+    ASSIGN_OR_RETURN(const std::vector<TopicPartition> all, all_places());
     ASSIGN_OR_RETURN(const std::vector<LogProgress> progress, topic_->progress(all));
     kafka::KafkaSourceOptions options = kafka_source_options(how_.options, inputs_, how_.stop);
     options.group = group_;
     options.moved_by_doppel = false;
     options.pace = &pace_;
-    options.only = std::set<Place>(ours.begin(), ours.end());
+    options.only = std::set<TopicPartition>(ours.begin(), ours.end());
     ASSIGN_OR_RETURN(const std::unique_ptr<kafka::KafkaSource> source,
                      kafka::KafkaSource::open(how_.cluster, options, progress));
     RETURN_IF_ERROR(topic_->begin(source->beginnings()));
@@ -170,7 +170,7 @@ class Signing {
   kafka::Inputs inputs_;
   std::unique_ptr<SignedTopic> topic_;
   std::unique_ptr<kafka::Membership> member_;
-  std::vector<Place> ours_;
+  std::vector<TopicPartition> ours_;
   SignCounters counters_;
   std::string said_;
 };

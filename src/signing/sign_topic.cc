@@ -145,7 +145,8 @@ void SignedTopic::commit_as(std::string credentials) {
   producer_.send_offsets_as({to_.group, credentials_});
 }
 
-absl::StatusOr<std::vector<LogProgress>> SignedTopic::progress(const std::vector<kafka::Place>& places) {
+absl::StatusOr<std::vector<LogProgress>> SignedTopic::progress(
+    const std::vector<kafka::TopicPartition>& places) {
   std::vector<LogProgress> out;
   RETURN_IF_ERROR(patiently(stop_, [&]() -> absl::Status {
     // The brokers do not tell offsets of a partition while a transaction with some of it is open.
@@ -156,8 +157,8 @@ absl::StatusOr<std::vector<LogProgress>> SignedTopic::progress(const std::vector
   return out;
 }
 
-absl::StatusOr<std::vector<LogProgress>> SignedTopic::progress_by(kafka::Consumer& reader,
-                                                                  const std::vector<kafka::Place>& places) {
+absl::StatusOr<std::vector<LogProgress>> SignedTopic::progress_by(
+    kafka::Consumer& reader, const std::vector<kafka::TopicPartition>& places) {
   std::vector<LogProgress> out;
   if (places.empty()) return out;
   ASSIGN_OR_RETURN(const std::vector<kafka::GroupOffset> offsets, reader.group_offsets(places, kAskGroupMs));
@@ -334,7 +335,7 @@ absl::Status SignedTopic::settle(int64_t offset) {
     if (seen > offset) return absl::OkStatus();
     Clock::sleep(kafka::kStep);
   }
-  const kafka::Place input{std::string(first->origin.source), first->origin.partition};
+  const kafka::TopicPartition input{std::string(first->origin.source), first->origin.partition};
   ASSIGN_OR_RETURN(const std::vector<LogProgress> group, progress_by(*committed_, {input}));
   ASSIGN_OR_RETURN(const bool committed, was_committed(offset, first->origin, group));
   log::warn("the broker has ended the transaction without marking its records",
@@ -385,7 +386,7 @@ absl::Status SignedTopic::explained(const absl::Status& status) const {
 // unknown: that member continues at the group's offsets.
 absl::StatusOr<bool> SignedTopic::is_committed() {
   if (to_.group.empty() || outbox_.progress.empty()) return false;
-  std::vector<kafka::Place> places;
+  std::vector<kafka::TopicPartition> places;
   places.reserve(outbox_.progress.size());
   for (const LogProgress& p : outbox_.progress) places.push_back({p.topic, p.partition});
   ASSIGN_OR_RETURN(const std::vector<LogProgress> now, progress(places));

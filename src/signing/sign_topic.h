@@ -38,7 +38,7 @@ class SignedTopic final : public SignedOutput {
                                                            To to, const std::function<bool()>& stop);
 
   // Returns where the group continues in these partitions; omits partitions that it has never read.
-  absl::StatusOr<std::vector<LogProgress>> progress(const std::vector<kafka::Place>& places);
+  absl::StatusOr<std::vector<LogProgress>> progress(const std::vector<kafka::TopicPartition>& places);
   // Writes the start offsets of partitions that the group has never read.
   absl::Status begin(const std::vector<LogProgress>& beginnings);
   // Sets the credentials with which offsets are written from now on.
@@ -69,8 +69,8 @@ class SignedTopic final : public SignedOutput {
   absl::Status settle(int64_t offset);
   absl::StatusOr<bool> was_committed(int64_t offset, const SignedOrigin& origin,
                                      const std::vector<LogProgress>& group);
-  static absl::StatusOr<std::vector<LogProgress>> progress_by(kafka::Consumer& reader,
-                                                              const std::vector<kafka::Place>& places);
+  static absl::StatusOr<std::vector<LogProgress>> progress_by(
+      kafka::Consumer& reader, const std::vector<kafka::TopicPartition>& places);
   absl::Status explained(const absl::Status& status) const;
   absl::StatusOr<bool> is_committed();
 
@@ -78,7 +78,7 @@ class SignedTopic final : public SignedOutput {
   const To to_;
   const int64_t most_;
   const std::function<bool()> stop_;
-  const kafka::Place order_;
+  const kafka::TopicPartition order_;
   kafka::Visibility visibility_;
   kafka::Outbox outbox_;
   kafka::Producer producer_;

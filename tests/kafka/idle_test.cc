@@ -76,7 +76,7 @@ TEST(Idle, TheGroupMovesBehindTheMarkersOfTransactions) {
   ASSERT_EQ(producer.commit(), "");
   auto daemon = c.start();
   const auto cluster = kafka::connect({.brokers = c.setup.bootstrap()});
-  const kafka::Place place{c.setup.input(), 0};
+  const kafka::TopicPartition place{c.setup.input(), 0};
   const int64_t end = static_cast<int64_t>(c.messages.size()) + 1;
   EXPECT_EQ(cluster->watermarks(place, kafka::Isolation::committed)->high, end);
   const auto group = [&] { return c.client.group_offset(c.setup.options().kafka.group, place.topic, 0); };

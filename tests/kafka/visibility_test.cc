@@ -10,7 +10,7 @@
 namespace doppel::testing {
 namespace {
 
-using kafka::Place;
+using kafka::TopicPartition;
 using kafka::Visibility;
 
 class Visible : public ::testing::Test {
@@ -20,7 +20,7 @@ class Visible : public ::testing::Test {
     one.begin();
   }
   Visibility visibility() { return Visibility(*cluster); }
-  std::vector<Place> hanging(int patience_ms = 50) {
+  std::vector<TopicPartition> hanging(int patience_ms = 50) {
     return visibility().hanging({topic, other}, std::chrono::milliseconds(patience_ms)).value();
   }
   void put(int32_t partition) {

@@ -45,12 +45,12 @@ class FakeConsumer final : public kafka::Consumer {
   }
   void headers(const kafka::Incoming&, std::vector<Header>&) override {}
   void release(std::span<const kafka::Incoming>) override { at_hand_.clear(); }
-  int64_t known_end(const kafka::Place&) override { return -1; }
-  absl::StatusOr<std::vector<kafka::GroupOffset>> group_offsets(const std::vector<kafka::Place>&,
+  int64_t known_end(const kafka::TopicPartition&) override { return -1; }
+  absl::StatusOr<std::vector<kafka::GroupOffset>> group_offsets(const std::vector<kafka::TopicPartition>&,
                                                                 int) override {
     return absl::UnimplementedError("");
   }
-  void move_group(const std::vector<std::pair<kafka::Place, kafka::GroupOffset>>&) override {}
+  void move_group(const std::vector<std::pair<kafka::TopicPartition, kafka::GroupOffset>>&) override {}
 
  private:
   Wire& wire_;
@@ -71,7 +71,9 @@ class FakeProducer final : public kafka::TransactionalProducer {
     wire_.on_sent();
     return outbox.messages().size();
   }
-  absl::Status produce_key(const kafka::Place&, std::string_view) override { return absl::OkStatus(); }
+  absl::Status produce_key(const kafka::TopicPartition&, std::string_view) override {
+    return absl::OkStatus();
+  }
   absl::Status send_offsets(const kafka::Committer&, const std::vector<LogProgress>&) override {
     return absl::OkStatus();
   }
@@ -97,10 +99,10 @@ class FakeCluster final : public kafka::Cluster {
                                                          const std::vector<std::string>&) override {
     return absl::UnimplementedError("");
   }
-  absl::StatusOr<kafka::Watermarks> watermarks(const kafka::Place&, kafka::Isolation) override {
+  absl::StatusOr<kafka::Watermarks> watermarks(const kafka::TopicPartition&, kafka::Isolation) override {
     return kafka::Watermarks{};
   }
-  absl::StatusOr<int64_t> offset_at(const kafka::Place&, int64_t) override { return -1; }
+  absl::StatusOr<int64_t> offset_at(const kafka::TopicPartition&, int64_t) override { return -1; }
   absl::StatusOr<std::unique_ptr<kafka::TransactionalProducer>> producer(
       const kafka::TransactionalOptions&) override {
     return std::make_unique<FakeProducer>(wire_);

@@ -17,7 +17,7 @@ int64_t Partition::stable_end() const {
   return open == records.end() ? end : open->offset;
 }
 
-Partition* Broker::find(const Place& place) {
+Partition* Broker::find(const TopicPartition& place) {
   const auto topic = topics.find(place.topic);
   if (topic == topics.end() || topic->second.hidden) return nullptr;
   auto& partitions = topic->second.partitions;
@@ -32,7 +32,7 @@ int32_t Broker::init(const std::string& id, int life) {
   const bool other = t.life != life;
   if (other) did.lost += std::exchange(t.taken_along, {}).size();
   const bool forgotten = std::exchange(t.forget_abort, false);
-  for (const Place& place : t.places) {
+  for (const TopicPartition& place : t.places) {
     if (other) excuse(id, place);
     if (!forgotten) mark(id, place, false);
   }
@@ -41,7 +41,7 @@ int32_t Broker::init(const std::string& id, int life) {
   return ++t.epoch;
 }
 
-void Broker::excuse(const std::string& id, const Place& place) {
+void Broker::excuse(const std::string& id, const TopicPartition& place) {
   for (StoredRecord& r : topics.at(place.topic).partitions.at(place.partition).records) {
     if (r.state != StoredRecord::State::open || r.transactional_id != id || !r.forgotten) continue;
     r.state = StoredRecord::State::committed;
@@ -54,7 +54,7 @@ bool Broker::fenced(const std::string& id, int32_t epoch) const {
   return t == transactions_.end() || t->second.epoch != epoch;
 }
 
-int64_t Broker::produce(const std::string& id, const Place& place, StoredRecord record) {
+int64_t Broker::produce(const std::string& id, const TopicPartition& place, StoredRecord record) {
   Partition& partition = topics.at(place.topic).partitions.at(place.partition);
   const auto& configs = topics.at(place.topic).configs;
   const auto limit = configs.find("max.message.bytes");
@@ -81,7 +81,7 @@ void Broker::recreate(const std::string& topic, size_t partitions) {
   found.group.clear();
 }
 
-void Broker::lose_tail(const Place& place, size_t count) {
+void Broker::lose_tail(const TopicPartition& place, size_t count) {
   Partition& partition = topics.at(place.topic).partitions.at(static_cast<size_t>(place.partition));
   for (; count > 0 && !partition.records.empty(); --count) {
     partition.end = partition.records.back().offset;
@@ -89,13 +89,14 @@ void Broker::lose_tail(const Place& place, size_t count) {
   }
 }
 
-void Broker::end(const std::string& id, bool commit, const std::function<Marks(const Place&)>& marks) {
+void Broker::end(const std::string& id, bool commit,
+                 const std::function<Marks(const TopicPartition&)>& marks) {
   Transaction& t = transactions_[id];
   if (commit) {
     ++did.commits;
     t.taken_along.clear();  // it was sent again
   }
-  for (const Place& place : t.places) {
+  for (const TopicPartition& place : t.places) {
     switch (marks(place)) {
       case Marks::at_once:
         mark(id, place, commit);
@@ -116,7 +117,7 @@ void Broker::end(const std::string& id, bool commit, const std::function<Marks(c
 void Broker::time_out(const std::string& id) {
   const auto t = transactions_.find(id);
   if (t == transactions_.end() || t->second.places.empty()) return;
-  for (const Place& place : t->second.places) {
+  for (const TopicPartition& place : t->second.places) {
     excuse(id, place);
     mark(id, place, false);
   }
@@ -130,7 +131,7 @@ void Broker::mark_late() {
 }
 
 // Decides over everything that is open there, including records of an earlier transaction of the id.
-void Broker::mark(const std::string& id, const Place& place, bool commit) {
+void Broker::mark(const std::string& id, const TopicPartition& place, bool commit) {
   Partition& partition = topics.at(place.topic).partitions.at(place.partition);
   for (StoredRecord& r : partition.records) {
     if (r.state != StoredRecord::State::open || r.transactional_id != id) continue;
@@ -140,7 +141,7 @@ void Broker::mark(const std::string& id, const Place& place, bool commit) {
   ++partition.end;  // the marker
 }
 
-void Broker::append(const Place& place, StoredRecord record) {
+void Broker::append(const TopicPartition& place, StoredRecord record) {
   Partition& partition = topics.at(place.topic).partitions.at(place.partition);
   record.offset = partition.end++;
   partition.records.push_back(std::move(record));

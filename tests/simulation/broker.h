@@ -18,7 +18,7 @@
 namespace doppel::simulation {
 
 using kafka::Isolation;
-using kafka::Place;
+using kafka::TopicPartition;
 
 struct StoredRecord {
   enum class State { open, committed, aborted };
@@ -57,9 +57,9 @@ class Broker {
   // Deletes the topic and creates it again.
   void recreate(const std::string& topic, size_t partitions);
   // The brokers lose the last `count` records of a partition, or all: what was stored last, without fsync.
-  void lose_tail(const Place& place, size_t count);
+  void lose_tail(const TopicPartition& place, size_t count);
 
-  Partition* find(const Place& place);
+  Partition* find(const TopicPartition& place);
 
   // ---- one producer after the other under an id, each of a process (`life`)
   // Ends the open transaction and returns the next epoch.
@@ -72,8 +72,8 @@ class Broker {
   int32_t init(const std::string& id, int life);
   bool fenced(const std::string& id, int32_t epoch) const;
   // Stores an open record; -1: the topic does not accept a record of this size.
-  int64_t produce(const std::string& id, const Place& place, StoredRecord record);
-  void end(const std::string& id, bool commit, const std::function<Marks(const Place&)>& marks);
+  int64_t produce(const std::string& id, const TopicPartition& place, StoredRecord record);
+  void end(const std::string& id, bool commit, const std::function<Marks(const TopicPartition&)>& marks);
   // Forgets the markers when the open transaction is aborted.
   void forget_abort(const std::string& id) { transactions_[id].forget_abort = true; }
   // The transaction took too long: aborts it, and fences its producer.
@@ -89,7 +89,7 @@ class Broker {
   Seat seat;
   std::vector<Seat> members;  // in the order in which they joined
 
-  void append(const Place& place, StoredRecord record);  // committed at once
+  void append(const TopicPartition& place, StoredRecord record);  // committed at once
   // Of records with the same key, keeps only the last one that readers see.
   void compact(const std::string& topic);
 
@@ -103,17 +103,18 @@ class Broker {
   struct Transaction {
     int32_t epoch = 0;
     int life = -1;
-    std::set<Place> places;
+    std::set<TopicPartition> places;
     bool forget_abort = false;
-    std::vector<std::pair<Place, int64_t>> taken_along;  // forgotten commits that this process has aborted
+    std::vector<std::pair<TopicPartition, int64_t>>
+        taken_along;  // forgotten commits that this process has aborted
   };
   struct Late {
     std::string id;
-    Place place;
+    TopicPartition place;
     bool commit = false;
   };
-  void mark(const std::string& id, const Place& place, bool commit);
-  void excuse(const std::string& id, const Place& place);
+  void mark(const std::string& id, const TopicPartition& place, bool commit);
+  void excuse(const std::string& id, const TopicPartition& place);
 
   int ids_ = 0;
   std::map<std::string, Transaction> transactions_;

@@ -54,7 +54,7 @@ class Producer final : public kafka::TransactionalProducer {
         fail(absl::AbortedError("fenced"));
         continue;
       }
-      const Place place{*m.topic, partition_of(outbox, m)};
+      const TopicPartition place{*m.topic, partition_of(outbox, m)};
       if (broker().find(place) == nullptr) {
         fail(absl::NotFoundError("unknown topic " + place.topic));
         continue;
@@ -75,7 +75,7 @@ class Producer final : public kafka::TransactionalProducer {
     return outbox.messages().size();
   }
 
-  absl::Status produce_key(const Place& place, std::string_view key) override {
+  absl::Status produce_key(const TopicPartition& place, std::string_view key) override {
     if (broker().fenced(options_.id, epoch_)) return absl::AbortedError("fenced");
     if (broker().find(place) == nullptr) return absl::NotFoundError("unknown topic");
     StoredRecord record{.timestamp_ms = life_.world().scheduler.unix_ms(), .key = std::string(key)};
@@ -123,7 +123,7 @@ class Producer final : public kafka::TransactionalProducer {
       const uint32_t bits = commit ? std::exchange(life_.forget_bits, 0) : 0;
       const bool late = commit && std::exchange(life_.late, false);
       int n = 0;
-      broker().end(options_.id, commit, [&](const Place&) {
+      broker().end(options_.id, commit, [&](const TopicPartition&) {
         const bool forgotten = ((bits >> (n++ % 32)) & 1) != 0;
         return forgotten ? Marks::never : late ? Marks::late : Marks::at_once;
       });
@@ -215,12 +215,12 @@ class Consumer final : public kafka::Consumer {
   void release(std::span<const kafka::Incoming> records) override {
     for (const kafka::Incoming& r : records) delete static_cast<StoredRecord*>(r.handle);
   }
-  int64_t known_end(const Place&) override { return -1; }
-  absl::StatusOr<std::vector<kafka::GroupOffset>> group_offsets(const std::vector<Place>& places,
+  int64_t known_end(const TopicPartition&) override { return -1; }
+  absl::StatusOr<std::vector<kafka::GroupOffset>> group_offsets(const std::vector<TopicPartition>& places,
                                                                 int) override {
     RETURN_IF_ERROR(life_.enter("group_offsets").status);
     std::vector<kafka::GroupOffset> out;
-    for (const Place& place : places) {
+    for (const TopicPartition& place : places) {
       const auto topic = life_.world().broker.topics.find(place.topic);
       const bool known =
           topic != life_.world().broker.topics.end() && topic->second.group.contains(place.partition);
@@ -229,7 +229,7 @@ class Consumer final : public kafka::Consumer {
     return out;
   }
   // It answers whenever it can, so nothing is asked.
-  void move_group(const std::vector<std::pair<kafka::Place, kafka::GroupOffset>>& to) override {
+  void move_group(const std::vector<std::pair<kafka::TopicPartition, kafka::GroupOffset>>& to) override {
     for (const auto& [place, offset] : to) {
       const auto topic = life_.world().broker.topics.find(place.topic);
       if (topic != life_.world().broker.topics.end()) topic->second.group[place.partition] = offset;
@@ -238,7 +238,7 @@ class Consumer final : public kafka::Consumer {
 
  private:
   struct Part {
-    Place place;
+    TopicPartition place;
     uint32_t tag = 0;
     int64_t position = 0;
     int64_t end_said = -1;
@@ -288,7 +288,7 @@ class Member final : public kafka::Membership {
  public:
   Member(LifeCluster& life, kafka::MembershipOptions options) : life_(life), options_(std::move(options)) {}
 
-  absl::StatusOr<std::vector<kafka::Place>> ours(int wait_ms) override {
+  absl::StatusOr<std::vector<kafka::TopicPartition>> ours(int wait_ms) override {
     if (!life_.enter("chosen").status.ok()) return places();
     Scheduler& scheduler = life_.world().scheduler;
     Broker::Seat& seat = life_.world().broker.seat;
@@ -316,7 +316,7 @@ class Member final : public kafka::Membership {
   std::string credentials() override { return {}; }
 
  private:
-  std::vector<kafka::Place> places() const {
+  std::vector<kafka::TopicPartition> places() const {
     if (!ours_) return {};
     return {{options_.topics.front(), 0}};
   }
@@ -537,7 +537,7 @@ absl::StatusOr<std::vector<std::string>> LifeCluster::topic_ids(const std::vecto
   return out;
 }
 
-absl::StatusOr<kafka::Watermarks> LifeCluster::watermarks(const Place& place, Isolation isolation) {
+absl::StatusOr<kafka::Watermarks> LifeCluster::watermarks(const TopicPartition& place, Isolation isolation) {
   RETURN_IF_ERROR(enter("watermarks").status);
   const Partition* partition = world_.broker.find(place);
   if (partition == nullptr) return absl::NotFoundError("unknown partition of " + place.topic);
@@ -546,7 +546,7 @@ absl::StatusOr<kafka::Watermarks> LifeCluster::watermarks(const Place& place, Is
       .high = isolation == Isolation::committed ? partition->stable_end() : partition->end};
 }
 
-absl::StatusOr<int64_t> LifeCluster::offset_at(const Place& place, int64_t timestamp_ms) {
+absl::StatusOr<int64_t> LifeCluster::offset_at(const TopicPartition& place, int64_t timestamp_ms) {
   RETURN_IF_ERROR(enter("offset_at").status);
   const Partition* partition = world_.broker.find(place);
   if (partition == nullptr) return absl::NotFoundError("unknown partition of " + place.topic);

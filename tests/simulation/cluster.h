@@ -77,8 +77,8 @@ class LifeCluster : public kafka::Cluster {
   absl::StatusOr<std::vector<std::string>> topic_configs(const std::string& topic,
                                                          const std::vector<std::string>& names) override;
   absl::StatusOr<std::vector<std::string>> topic_ids(const std::vector<std::string>& topics) override;
-  absl::StatusOr<kafka::Watermarks> watermarks(const Place& place, Isolation isolation) override;
-  absl::StatusOr<int64_t> offset_at(const Place& place, int64_t timestamp_ms) override;
+  absl::StatusOr<kafka::Watermarks> watermarks(const TopicPartition& place, Isolation isolation) override;
+  absl::StatusOr<int64_t> offset_at(const TopicPartition& place, int64_t timestamp_ms) override;
   absl::StatusOr<std::unique_ptr<kafka::TransactionalProducer>> producer(
       const kafka::TransactionalOptions& options) override;
   absl::StatusOr<std::unique_ptr<kafka::Consumer>> consumer(const kafka::ConsumerOptions& options) override;

@@ -138,7 +138,8 @@ absl::StatusOr<Client> make_producer(const ClientOptions& options, const Setting
   return make(std::move(conf), RD_KAFKA_PRODUCER);
 }
 
-void add_offset(rd_kafka_topic_partition_list_t* list, const Place& place, const GroupOffset& offset) {
+void add_offset(rd_kafka_topic_partition_list_t* list, const TopicPartition& place,
+                const GroupOffset& offset) {
   rd_kafka_topic_partition_t* at =
       rd_kafka_topic_partition_list_add(list, place.topic.c_str(), place.partition);
   at->offset = offset.offset;

@@ -81,7 +81,8 @@ struct DestroyMetadata {
 using MetadataAnswer = std::unique_ptr<const rd_kafka_metadata_t, DestroyMetadata>;
 
 // Adds the place with its offset and note.
-void add_offset(rd_kafka_topic_partition_list_t* list, const Place& place, const GroupOffset& offset);
+void add_offset(rd_kafka_topic_partition_list_t* list, const TopicPartition& place,
+                const GroupOffset& offset);
 
 // The classes of cluster.h that use librdkafka.
 absl::StatusOr<std::unique_ptr<Consumer>> library_consumer(const ClientOptions& client,

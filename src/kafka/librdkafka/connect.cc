@@ -58,13 +58,13 @@ class LibraryCluster final : public Cluster {
     return kafka::topic_ids(asker.get(), topics);
   }
 
-  absl::StatusOr<Watermarks> watermarks(const Place& place, Isolation isolation) override {
+  absl::StatusOr<Watermarks> watermarks(const TopicPartition& place, Isolation isolation) override {
     ASSIGN_OR_RETURN(const int64_t low, offset(place, isolation, RD_KAFKA_OFFSET_BEGINNING));
     ASSIGN_OR_RETURN(const int64_t high, offset(place, isolation, RD_KAFKA_OFFSET_END));
     return Watermarks{.low = low, .high = high};
   }
 
-  absl::StatusOr<int64_t> offset_at(const Place& place, int64_t timestamp_ms) override {
+  absl::StatusOr<int64_t> offset_at(const TopicPartition& place, int64_t timestamp_ms) override {
     ASSIGN_OR_RETURN(const int64_t at, offset(place, Isolation::committed, timestamp_ms));
     return std::max<int64_t>(at, -1);
   }
@@ -92,7 +92,7 @@ class LibraryCluster final : public Cluster {
   // `time`: a time stamp, or RD_KAFKA_OFFSET_BEGINNING or _END. rd_kafka_query_watermark_offsets() would ask
   // for the latter two, but it has no time limit: while its metadata names a leader that died, it waits until
   // this broker is back.
-  absl::StatusOr<int64_t> offset(const Place& place, Isolation isolation, int64_t time) {
+  absl::StatusOr<int64_t> offset(const TopicPartition& place, Isolation isolation, int64_t time) {
     ASSIGN_OR_RETURN(const Asker asker, asker_of(isolation));
     const PartitionList list(rd_kafka_topic_partition_list_new(1));
     rd_kafka_topic_partition_t& answer =

@@ -137,16 +137,16 @@ class LibraryConsumer final : public Consumer {
       if (record.handle != nullptr) rd_kafka_message_destroy(static_cast<rd_kafka_message_t*>(record.handle));
   }
 
-  int64_t known_end(const Place& place) override {
+  int64_t known_end(const TopicPartition& place) override {
     int64_t low = -1, high = -1;
     rd_kafka_get_watermark_offsets(client_.get(), place.topic.c_str(), place.partition, &low, &high);
     return high;
   }
 
-  absl::StatusOr<std::vector<GroupOffset>> group_offsets(const std::vector<Place>& places,
+  absl::StatusOr<std::vector<GroupOffset>> group_offsets(const std::vector<TopicPartition>& places,
                                                          int wait_ms) override {
     const PartitionList list(rd_kafka_topic_partition_list_new(static_cast<int>(places.size()) + 1));
-    for (const Place& place : places)
+    for (const TopicPartition& place : places)
       rd_kafka_topic_partition_list_add(list.get(), place.topic.c_str(), place.partition);
     const rd_kafka_resp_err_t code = rd_kafka_committed(client_.get(), list.get(), wait_ms);
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return error("kafka: the group's offsets", code);
@@ -162,7 +162,7 @@ class LibraryConsumer final : public Consumer {
     return out;
   }
 
-  void move_group(const std::vector<std::pair<Place, GroupOffset>>& to) override {
+  void move_group(const std::vector<std::pair<TopicPartition, GroupOffset>>& to) override {
     const PartitionList list(rd_kafka_topic_partition_list_new(static_cast<int>(to.size()) + 1));
     for (const auto& [place, offset] : to) add_offset(list.get(), place, offset);
     rd_kafka_commit(client_.get(), list.get(), 1);
@@ -230,7 +230,7 @@ class LibraryConsumer final : public Consumer {
   bool assigned_ = false;
   Client client_;
   Queue queue_;
-  std::map<Place, Part> parts_;
+  std::map<TopicPartition, Part> parts_;
   std::set<std::string> known_;  // topics that were looked up
   std::map<std::pair<rd_kafka_topic_t*, int32_t>, uint32_t> topics_;
   std::pair<rd_kafka_topic_t*, int32_t> last_key_;

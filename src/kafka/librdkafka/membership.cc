@@ -41,7 +41,7 @@ Settings settings_of(const MembershipOptions& o) {
 
 // What the coordinator assigned to us. Only the thread that polls the client or destroys it uses this.
 struct Assignment {
-  std::set<Place> places;
+  std::set<TopicPartition> places;
   bool came = false;  // the first assignment has come; it may be empty
 };
 
@@ -55,7 +55,7 @@ void rebalance(rd_kafka_t* client, rd_kafka_resp_err_t code, rd_kafka_topic_part
   if (failed != nullptr) rd_kafka_error_destroy(failed);
   if (given) rd_kafka_pause_partitions(client, changed);  // this client reads no records
   for (int i = 0; i < changed->cnt; ++i) {
-    const Place place{changed->elems[i].topic, changed->elems[i].partition};
+    const TopicPartition place{changed->elems[i].topic, changed->elems[i].partition};
     if (given) {
       assignment.places.insert(place);
     } else {
@@ -90,10 +90,10 @@ class LibraryMembership final : public Membership {
     return code == RD_KAFKA_RESP_ERR_NO_ERROR ? absl::OkStatus() : error("kafka: " + options_.group, code);
   }
 
-  absl::StatusOr<std::vector<Place>> ours(int wait_ms) override {
+  absl::StatusOr<std::vector<TopicPartition>> ours(int wait_ms) override {
     const Message message(rd_kafka_consumer_poll(client_.get(), wait_ms));
     if (message != nullptr) RETURN_IF_ERROR(what_a_person_must_change(message->err));
-    return std::vector<Place>(assignment_->places.begin(), assignment_->places.end());
+    return std::vector<TopicPartition>(assignment_->places.begin(), assignment_->places.end());
   }
 
   absl::StatusOr<std::vector<std::string>> members() override {

@@ -109,7 +109,7 @@ class LibraryProducer final : public TransactionalProducer {
     return at;
   }
 
-  absl::Status produce_key(const Place& place, std::string_view key) override {
+  absl::Status produce_key(const TopicPartition& place, std::string_view key) override {
     const rd_kafka_resp_err_t code = rd_kafka_producev(
         producer_.get(), RD_KAFKA_V_TOPIC(place.topic.c_str()), RD_KAFKA_V_PARTITION(place.partition),
         RD_KAFKA_V_KEY(key.data(), key.size()), RD_KAFKA_V_OPAQUE(nullptr), RD_KAFKA_V_END);

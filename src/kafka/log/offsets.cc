@@ -73,7 +73,7 @@ absl::StatusOr<std::set<std::string>> changed_topics(const std::vector<OffsetCha
   std::vector<kafka::LastRead> last;
   for (const OffsetChange& change : changes) {
     const LogProgress& p = change.before;
-    const kafka::Place place{p.topic, p.partition};
+    const kafka::TopicPartition place{p.topic, p.partition};
     if (change.after.forgotten || (p.samples.empty() && p.last_ms < 0)) continue;
     if (p.samples.empty()) {
       last.push_back({.place = place, .offset = p.next - 1, .timestamp_ms = p.last_ms});
@@ -205,7 +205,7 @@ absl::StatusOr<std::vector<ChosenOffset>> read_chosen_offsets(const std::string&
     return invalid(path +
                    ": cannot be read; name a file with a line TOPIC/PARTITION=WHERE for each partition");
   std::vector<ChosenOffset> out;
-  std::set<kafka::Place> seen;
+  std::set<kafka::TopicPartition> seen;
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
     const std::string_view text = trimmed(line, " \t\r");

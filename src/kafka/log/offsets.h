@@ -18,7 +18,7 @@ namespace doppel {
 // "end" or a time.
 struct ChosenOffset {
   enum class At { offset, beginning, end, time, end_at };
-  kafka::Place place;
+  kafka::TopicPartition place;
   At at = At::offset;
   int64_t value = 0;  // an offset, or milliseconds since 1970; end_at: the end when a person chose it
   std::string text() const;

@@ -111,7 +111,7 @@ absl::Status Standby::may_follow(const kafka::KafkaPosition& position) {
 
 absl::StatusOr<bool> Standby::ours(const std::string& owner) {
   if (membership_ == nullptr || ours_) return true;
-  ASSIGN_OR_RETURN(const std::vector<kafka::Place> places, membership_->ours(kLookMs));
+  ASSIGN_OR_RETURN(const std::vector<kafka::TopicPartition> places, membership_->ours(kLookMs));
   chosen_ = !places.empty();
   const std::string member = member_of(owner);
   // A predecessor on this directory has ended, because we hold the directory's lock.
@@ -173,7 +173,7 @@ const std::vector<std::string>& Standby::members() {
 
 void Standby::keep() {
   if (membership_ == nullptr) return;
-  const absl::StatusOr<std::vector<kafka::Place>> places = membership_->ours(0);
+  const absl::StatusOr<std::vector<kafka::TopicPartition>> places = membership_->ours(0);
   const bool still = places.ok() && !places->empty();
   chosen_ = chosen_ || still;
   if (!chosen_) return;  // we claimed after a release, and the coordinator has not chosen us yet

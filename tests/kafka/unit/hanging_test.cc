@@ -18,7 +18,7 @@ namespace {
 using kafka::Hanging;
 using kafka::InputPlace;
 using kafka::Outbox;
-using kafka::Place;
+using kafka::TopicPartition;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
@@ -59,7 +59,7 @@ class HangingInMemory : public ::testing::Test {
       kafka.world.broker.append({"log", 0}, record);
     }
   }
-  Hanging read(const std::vector<Place>& places) {
+  Hanging read(const std::vector<TopicPartition>& places) {
     committed.clear();
     auto found = read_hanging(
         cluster, {"log", 0}, places, [this](const InputPlace& p) { return p.offset < covered; }, committed);
@@ -79,7 +79,7 @@ class HangingInMemory : public ::testing::Test {
   kafka::Cluster& cluster = kafka.process();
   Outbox committed;
   int64_t covered = 0;  // documents below it are covered by the log
-  const Place log{"log", 0}, events{"events", 1};
+  const TopicPartition log{"log", 0}, events{"events", 1};
 };
 
 TEST_F(HangingInMemory, WhatTheLogCoversWasCommitted) {
@@ -89,7 +89,7 @@ TEST_F(HangingInMemory, WhatTheLogCoversWasCommitted) {
   covered = 4;
   const Hanging found = read({events, {"events", 0}});
   EXPECT_FALSE(found.log_is_whole);
-  EXPECT_THAT(found.drop, ElementsAre(events, Place{"events", 0}));
+  EXPECT_THAT(found.drop, ElementsAre(events, TopicPartition{"events", 0}));
   EXPECT_THAT(names(), ElementsAre("events/1@0", "events/1@1", "events/1@2", "events/1@5", "events/0@0"));
   // The same record, to be sent again.
   const Outbox::Message& second = committed.messages()[1];

@@ -62,12 +62,12 @@ class ScriptedConsumer final : public kafka::Consumer {
   void release(std::span<const kafka::Incoming> records) override {
     held_ -= static_cast<int>(records.size());
   }
-  int64_t known_end(const kafka::Place&) override { return -1; }
-  absl::StatusOr<std::vector<kafka::GroupOffset>> group_offsets(const std::vector<kafka::Place>&,
+  int64_t known_end(const kafka::TopicPartition&) override { return -1; }
+  absl::StatusOr<std::vector<kafka::GroupOffset>> group_offsets(const std::vector<kafka::TopicPartition>&,
                                                                 int) override {
     return absl::UnimplementedError("");
   }
-  void move_group(const std::vector<std::pair<kafka::Place, kafka::GroupOffset>>&) override {}
+  void move_group(const std::vector<std::pair<kafka::TopicPartition, kafka::GroupOffset>>&) override {}
 
   bool assigned = false;
 

@@ -18,14 +18,14 @@ namespace {
 
 using kafka::Bounds;
 using kafka::Incoming;
-using kafka::Place;
+using kafka::TopicPartition;
 
 struct Stored {
   int64_t offset = 0, timestamp_ms = 0;
   std::string value;
 };
 struct Log {
-  Place place;
+  TopicPartition place;
   std::vector<Stored> records;  // markers and deleted records leave gaps between offsets
   int64_t end = 0;
 };
@@ -67,11 +67,12 @@ class LogsConsumer final : public kafka::Consumer {
   void release(std::span<const Incoming> records) override { held_ -= static_cast<int64_t>(records.size()); }
   void headers(const Incoming&, std::vector<Header>&) override {}
   void unassign() override {}
-  int64_t known_end(const Place&) override { return -1; }
-  absl::StatusOr<std::vector<kafka::GroupOffset>> group_offsets(const std::vector<Place>&, int) override {
+  int64_t known_end(const TopicPartition&) override { return -1; }
+  absl::StatusOr<std::vector<kafka::GroupOffset>> group_offsets(const std::vector<TopicPartition>&,
+                                                                int) override {
     return absl::UnimplementedError("");
   }
-  void move_group(const std::vector<std::pair<Place, kafka::GroupOffset>>&) override {}
+  void move_group(const std::vector<std::pair<TopicPartition, kafka::GroupOffset>>&) override {}
 
  private:
   const std::vector<Log>& logs_;

@@ -18,7 +18,7 @@ namespace {
 
 using kafka::GroupOffset;
 using kafka::KafkaSource;
-using kafka::Place;
+using kafka::TopicPartition;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -26,8 +26,8 @@ using ::testing::SizeIs;
 
 // A Kafka in memory with the offsets of a group, and statistics like the library's.
 struct Group {
-  std::map<Place, GroupOffset> offsets;
-  std::vector<std::pair<Place, GroupOffset>> moved;
+  std::map<TopicPartition, GroupOffset> offsets;
+  std::vector<std::pair<TopicPartition, GroupOffset>> moved;
   int asked = 0;
   uint64_t queued = 0;
 };
@@ -56,14 +56,15 @@ class GroupConsumer final : public kafka::Consumer {
     inner_->headers(record, out);
   }
   void release(std::span<const kafka::Incoming> records) override { inner_->release(records); }
-  int64_t known_end(const Place&) override { return -1; }
-  absl::StatusOr<std::vector<GroupOffset>> group_offsets(const std::vector<Place>& places, int) override {
+  int64_t known_end(const TopicPartition&) override { return -1; }
+  absl::StatusOr<std::vector<GroupOffset>> group_offsets(const std::vector<TopicPartition>& places,
+                                                         int) override {
     ++group_.asked;
     std::vector<GroupOffset> out;
-    for (const Place& place : places) out.push_back(group_.offsets[place]);
+    for (const TopicPartition& place : places) out.push_back(group_.offsets[place]);
     return out;
   }
-  void move_group(const std::vector<std::pair<Place, GroupOffset>>& to) override {
+  void move_group(const std::vector<std::pair<TopicPartition, GroupOffset>>& to) override {
     group_.moved.insert(group_.moved.end(), to.begin(), to.end());
   }
 
@@ -139,7 +140,7 @@ TEST_F(SourceGroup, MovesBehindTheMarkerOnceEverythingIsRead) {
   ASSERT_THAT(known, SizeIs(2));
   EXPECT_EQ(known[0].taken, 3);
   EXPECT_EQ(known[1].taken, -1);
-  EXPECT_EQ(group.moved[0].first, (Place{"pages", 0}));
+  EXPECT_EQ(group.moved[0].first, (TopicPartition{"pages", 0}));
   EXPECT_EQ(group.moved[0].second.offset, 4);
   const auto note = kafka::parse_group_note(group.moved[0].second.note);
   ASSERT_TRUE(note);

@@ -50,11 +50,12 @@ class GroupOfTest : public TopicsCluster {
   class Member : public kafka::Membership {
    public:
     explicit Member(GroupOfTest& group) : group_(group) {}
-    absl::StatusOr<std::vector<kafka::Place>> ours(int wait_ms) override {
+    absl::StatusOr<std::vector<kafka::TopicPartition>> ours(int wait_ms) override {
       group_.waits.push_back(wait_ms);
       group_.scheduler_.sleep(std::chrono::milliseconds(wait_ms));
       if (!group_.fails.ok()) return group_.fails;
-      return group_.chosen ? std::vector<kafka::Place>{{"log", 0}} : std::vector<kafka::Place>();
+      return group_.chosen ? std::vector<kafka::TopicPartition>{{"log", 0}}
+                           : std::vector<kafka::TopicPartition>();
     }
     absl::StatusOr<std::vector<std::string>> members() override {
       group_.asked_members.push_back(group_.scheduler_.unix_ms());

@@ -73,10 +73,10 @@ class TopicsCluster : public kafka::Cluster {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<kafka::Watermarks> watermarks(const kafka::Place&, kafka::Isolation) override {
+  absl::StatusOr<kafka::Watermarks> watermarks(const kafka::TopicPartition&, kafka::Isolation) override {
     return absl::UnimplementedError("");
   }
-  absl::StatusOr<int64_t> offset_at(const kafka::Place&, int64_t) override {
+  absl::StatusOr<int64_t> offset_at(const kafka::TopicPartition&, int64_t) override {
     return absl::UnimplementedError("");
   }
   absl::StatusOr<std::unique_ptr<kafka::TransactionalProducer>> producer(

@@ -58,7 +58,7 @@ TEST_F(VisibilityInMemory, PartitionsWithOpenRecordsHang) {
   const auto begin = Clock::now();
   const auto hanging = visibility.hanging({"events", "log"}, std::chrono::milliseconds(500));
   ASSERT_TRUE(hanging.ok()) << hanging.status();
-  EXPECT_THAT(*hanging, ::testing::ElementsAre(kafka::Place{"events", 1}));
+  EXPECT_THAT(*hanging, ::testing::ElementsAre(kafka::TopicPartition{"events", 1}));
   EXPECT_GE(Clock::now() - begin, std::chrono::milliseconds(500));
   EXPECT_LT(Clock::now() - begin, std::chrono::milliseconds(600));
 }
