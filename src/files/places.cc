@@ -21,12 +21,12 @@ std::string directory_part(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-std::optional<Place> place_from(const struct stat& info) {
+std::optional<FileIdentity> place_from(const struct stat& info) {
   if (S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode)) return std::nullopt;
-  return Place{info.st_dev, info.st_ino, {}, S_ISREG(info.st_mode)};
+  return FileIdentity{info.st_dev, info.st_ino, {}, S_ISREG(info.st_mode)};
 }
 
-std::optional<Place> place_of_descriptor(int fd) {
+std::optional<FileIdentity> identity_of_descriptor(int fd) {
   struct stat info = {};
   if (::fstat(fd, &info) != 0) return std::nullopt;
   return place_from(info);
@@ -52,34 +52,34 @@ std::string behind_links(const std::string& path) {
   return at;
 }
 
-std::optional<Place> place_of(const std::string& path) {
+std::optional<FileIdentity> identity_of(const std::string& path) {
   struct stat info = {};
   if (::stat(path.c_str(), &info) == 0) return place_from(info);
   const std::string target = behind_links(path);
   if (::stat(directory_part(target).c_str(), &info) != 0) return std::nullopt;
-  return Place{info.st_dev, info.st_ino, target.substr(target.rfind('/') + 1), true};
+  return FileIdentity{info.st_dev, info.st_ino, target.substr(target.rfind('/') + 1), true};
 }
 
 bool lies_in(const std::string& path, const std::string& directory) {
   std::error_code error;
   const fs::path wanted = fs::weakly_canonical(fs::absolute(behind_links(directory)), error);
-  const std::optional<Place> place = place_of(wanted.string());
+  const std::optional<FileIdentity> place = identity_of(wanted.string());
   for (fs::path at = fs::weakly_canonical(fs::absolute(behind_links(path)), error);; at = at.parent_path()) {
-    if (at == wanted || (place && place_of(at.string()) == place)) return true;
+    if (at == wanted || (place && identity_of(at.string()) == place)) return true;
     if (at == at.parent_path()) return false;
   }
 }
 
 absl::Status check_outputs(std::span<const NamedPath> outputs, std::span<const NamedPath> inputs) {
-  std::vector<std::optional<Place>> places;
+  std::vector<std::optional<FileIdentity>> places;
   for (const NamedPath& output : outputs) {
     places.push_back(output.path.empty()  ? std::nullopt
-                     : output.path == "-" ? place_of_descriptor(STDOUT_FILENO)
-                                          : place_of(output.path));
+                     : output.path == "-" ? identity_of_descriptor(STDOUT_FILENO)
+                                          : identity_of(output.path));
     for (const NamedPath& input : inputs) {
       if (output.path.empty() || input.path.empty() || !places.back() || !places.back()->regular) continue;
-      const std::optional<Place> place =
-          input.path == "-" ? place_of_descriptor(STDIN_FILENO) : place_of(input.path);
+      const std::optional<FileIdentity> place =
+          input.path == "-" ? identity_of_descriptor(STDIN_FILENO) : identity_of(input.path);
       if (place && *place == *places.back() && place->name.empty()) {
         return invalid(
             fmt::format("{} would be written over {}, which is read: they are one file; name another",

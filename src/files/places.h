@@ -1,6 +1,6 @@
 #pragma once
-// Where files are. Tells whether two paths lead to the same file, so that no output overwrites an input: names
-// and links differ, but device and inode identify a file. And files behind URLs.
+// Where files are. Tells whether two paths lead to the same file, so that no output overwrites an input:
+// names and links differ, but device and inode identify a file. And files behind URLs.
 
 #include <sys/types.h>
 
@@ -25,17 +25,17 @@ struct NamedPath {
   std::string path;
 };
 
-struct Place {
+struct FileIdentity {
   dev_t device = 0;
   ino_t inode = 0;
   std::string name;  // of a file that does not exist yet; device and inode are then those of its directory
   bool regular = true;
-  bool operator==(const Place&) const = default;
+  bool operator==(const FileIdentity&) const = default;
 };
 
 // Follows links, also to files that do not exist. Returns nullopt for a device, and if not even the
 // directory exists.
-std::optional<Place> place_of(const std::string& path);
+std::optional<FileIdentity> identity_of(const std::string& path);
 
 // The path behind all links, also if the last one leads to a file that does not exist.
 std::string behind_links(const std::string& path);

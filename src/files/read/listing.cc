@@ -75,13 +75,13 @@ class Walk {
  private:
   struct Written {
     NamedPath output;
-    Place place;
+    FileIdentity place;
     bool ours;
   };
 
   void written(const NamedPath& output, bool ours) {
-    const std::optional<Place> place =
-        output.path.empty() || output.path == "-" ? std::nullopt : place_of(output.path);
+    const std::optional<FileIdentity> place =
+        output.path.empty() || output.path == "-" ? std::nullopt : identity_of(output.path);
     if (place && place->name.empty() && place->regular) written_.push_back({output, *place, ours});
   }
 
