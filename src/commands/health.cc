@@ -13,7 +13,7 @@ namespace {
 // The URL of the daemon with this configuration, as seen from this machine.
 absl::StatusOr<std::string> address_of(const Options& o) {
   if (o.http.listen.empty()) return invalid("http.listen is empty: the daemon has no HTTP server");
-  ASSIGN_OR_RETURN(http::Place at, http::read_place(o.http.listen));
+  ASSIGN_OR_RETURN(http::Endpoint at, http::read_endpoint(o.http.listen));
   if (at.path.empty() && at.port == 0)
     return invalid("http.listen uses any free port; name the address (--url)");
   if (at.host == "0.0.0.0") at.host = "127.0.0.1";

@@ -60,7 +60,7 @@ void remove_left_over(const sockaddr_un& at) {
   if (dead && ::lstat(at.sun_path, &is) == 0 && S_ISSOCK(is.st_mode)) ::unlink(at.sun_path);
 }
 
-absl::StatusOr<Listening> listen_at_path(const std::string& listen, Place place) {
+absl::StatusOr<Listening> listen_at_path(const std::string& listen, Endpoint place) {
   sockaddr_un at{};
   at.sun_family = AF_UNIX;
   if (place.path.size() >= sizeof at.sun_path)
@@ -75,7 +75,7 @@ absl::StatusOr<Listening> listen_at_path(const std::string& listen, Place place)
 
 }  // namespace
 
-std::string Place::url(std::string_view scheme) const {
+std::string Endpoint::url(std::string_view scheme) const {
   std::string out(scheme);
   out += "://";
   if (!path.empty()) return out + "unix:" + path + ":";
@@ -83,9 +83,9 @@ std::string Place::url(std::string_view scheme) const {
   return out + (six ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
-absl::StatusOr<Place> read_place(const std::string& listen) {
+absl::StatusOr<Endpoint> read_endpoint(const std::string& listen) {
   if (listen.starts_with(kUnix)) {
-    Place out{.path = listen.substr(kUnix.size())};
+    Endpoint out{.path = listen.substr(kUnix.size())};
     if (!out.path.starts_with('/'))
       return invalid("http.listen: \"" + listen + "\" has no path, such as unix:/run/doppel/http.sock");
     return out;
@@ -97,7 +97,7 @@ absl::StatusOr<Place> read_place(const std::string& listen) {
   const size_t colon = listen.rfind(':');
   if (colon == std::string::npos || colon == 0 || !is_digits(std::string_view(listen).substr(colon + 1)))
     return wrong();
-  Place out{.host = listen.substr(0, colon), .port = std::stoi(listen.substr(colon + 1))};
+  Endpoint out{.host = listen.substr(0, colon), .port = std::stoi(listen.substr(colon + 1))};
   if (out.port > 65535) return wrong();
   if (out.host.starts_with('[') && out.host.ends_with(']')) {
     out.host = out.host.substr(1, out.host.size() - 2);
@@ -109,7 +109,7 @@ absl::StatusOr<Place> read_place(const std::string& listen) {
 }
 
 absl::StatusOr<Listening> listen_at(const std::string& listen) {
-  ASSIGN_OR_RETURN(Place place, read_place(listen));
+  ASSIGN_OR_RETURN(Endpoint place, read_endpoint(listen));
   if (!place.path.empty()) return listen_at_path(listen, std::move(place));
   addrinfo wanted{};
   wanted.ai_socktype = SOCK_STREAM;

@@ -13,7 +13,7 @@
 
 namespace doppel::http {
 
-struct Place {
+struct Endpoint {
   std::string host;  // a name or an address, without brackets; empty for a unix socket
   int port = 0;
   std::string path;  // of a unix socket
@@ -24,11 +24,11 @@ struct Place {
 
 // Reads http.listen: "127.0.0.1:9464", "[::]:9464" (IPv4, too), "unix:/run/doppel.sock". InvalidArgument
 // names the setting.
-absl::StatusOr<Place> read_place(const std::string& listen);
+absl::StatusOr<Endpoint> read_endpoint(const std::string& listen);
 
 struct Listening {
-  int fd = -1;  // does not block
-  Place place;  // with the numeric address and the actual port
+  int fd = -1;     // does not block
+  Endpoint place;  // with the numeric address and the actual port
 };
 // InvalidArgument: a person must change http.listen; waiting does not help.
 absl::StatusOr<Listening> listen_at(const std::string& listen);

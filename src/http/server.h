@@ -71,7 +71,7 @@ class Counter {
 };
 
 struct ServerOptions {
-  std::string listen = "127.0.0.1:9464";  // see read_place(); port 0 chooses a free one
+  std::string listen = "127.0.0.1:9464";  // see read_endpoint(); port 0 chooses a free one
   std::vector<std::string> hosts;         // see may_be_called()
   std::string token;                      // for Access::token; empty: those routes answer 403
   uint64_t max_body = 16 << 20;           // bytes, also of a body that was unpacked
@@ -101,7 +101,7 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   int port() const;         // the actual port; 0 for a unix socket
-  std::string url() const;  // see Place::url()
+  std::string url() const;  // see Endpoint::url()
 
   // Any thread may call it at any time, except a handler.
   void route(std::string method, std::string_view pattern, Handler handler, Access access = Access::open);
