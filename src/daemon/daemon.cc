@@ -73,7 +73,7 @@ absl::Status decide(DaemonParts& daemon, const Deciding& d) {
   FirehoseWatch firehose;
   Pipeline pipeline = assemble(daemon.options, d.engine, &d.state, outer_of(d.source, d.fetching), d.sink);
   pipeline.journal = d.journal;
-  pipeline.answering = d.answering;
+  pipeline.answer_source = d.answer_source;
   pipeline.keys = d.keys;
   pipeline.known_again = d.known_again;
   pipeline.stop = [stop = daemon.stopper(), &d] { return stop() || d.interrupted(); };

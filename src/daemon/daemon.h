@@ -60,7 +60,7 @@ struct Deciding {  // all references outlive the call
   StateDir& state;
   Sink& sink;
   Journal* journal = nullptr;
-  Answering* answering = nullptr;
+  AnswerSource* answer_source = nullptr;
   KeyPolicy keys = {};
   KnownAgain* known_again = nullptr;
   Web& web;

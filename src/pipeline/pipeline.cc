@@ -182,7 +182,7 @@ class Run {
   // MATCH for a whole batch, on all threads.
   absl::Status match() {
     const Timed timed(now_->times.match);
-    if (p_.answering != nullptr) RETURN_IF_ERROR(p_.answering->answer(now_->batch, now_->work));
+    if (p_.answer_source != nullptr) RETURN_IF_ERROR(p_.answer_source->answer(now_->batch, now_->work));
     return stages_.match(now_->work, counters_.match);
   }
 
@@ -316,7 +316,8 @@ class Run {
   const ResolveHelp help_{.read = [this](size_t i) { return read_late(i); },
                           .again =
                               [this](size_t i, const Deaths& deaths, const RelateHint& hint) {
-                                return p_.answering->answer_again(now_->batch, i, deaths, hint, now_->work);
+                                return p_.answer_source->answer_again(now_->batch, i, deaths, hint,
+                                                                      now_->work);
                               }};
   bool more_ = false;       // next_ has a batch, and its signing has begun
   bool unsettled_ = false;  // settling_ has a batch

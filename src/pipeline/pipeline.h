@@ -63,9 +63,9 @@ struct Counters {
 };
 
 // The answers of other processes, if they have the originals (EngineOptions::elsewhere).
-class Answering {
+class AnswerSource {
  public:
-  virtual ~Answering() = default;
+  virtual ~AnswerSource() = default;
   // Waits until the owner of each original has answered for all documents of the batch. Sets work.answers,
   // owners and covered.
   virtual absl::Status answer(const Batch& batch, Work& work) = 0;
@@ -85,8 +85,8 @@ struct Pipeline {
   Source& source;
   Engine& engine;
   Sink& sink;
-  Journal* journal = nullptr;      // nullptr: nothing is stored
-  Answering* answering = nullptr;  // nullptr: the engine's own index answers
+  Journal* journal = nullptr;             // nullptr: nothing is stored
+  AnswerSource* answer_source = nullptr;  // nullptr: the engine's own index answers
   FormatOptions format;
   // Makes one decoder per thread, if records are not bytes in a format. If empty, `format` determines the
   // decoder.

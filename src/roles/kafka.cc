@@ -290,7 +290,7 @@ class Daemon {
     Report report(index_->engine->originals());
     Deciding deciding = parts(*sink_, web, report);
     deciding.journal = &journal;
-    deciding.answering = answers_.get();
+    deciding.answer_source = answers_.get();
     deciding.requests = [&](Work& work) {
       standby_.keep();
       requests.look();

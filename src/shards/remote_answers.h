@@ -80,7 +80,7 @@ std::string encode_question(const Question& question);
 std::optional<Question> decode_question(std::string_view bytes);
 
 // For each batch it waits for the answers of matchers that together have every shard exactly once.
-class RemoteAnswers final : public Answering {
+class RemoteAnswers final : public AnswerSource {
  public:
   struct Options {
     std::string topic;
