@@ -70,7 +70,7 @@ absl::StatusOr<std::unique_ptr<DaemonParts>> DaemonParts::begin(const Config& co
 }
 
 absl::Status decide(DaemonParts& daemon, const Deciding& d) {
-  FirehoseWatch firehose;
+  OverlappingTopics overlapping;
   Pipeline pipeline = assemble(daemon.options, d.engine, &d.state, outer_of(d.source, d.fetching), d.sink);
   pipeline.journal = d.journal;
   pipeline.answer_source = d.answer_source;
@@ -86,7 +86,7 @@ absl::Status decide(DaemonParts& daemon, const Deciding& d) {
     d.web.observe(decided);
     d.observe(decided);
     if (!daemon.kafka) return;
-    if (const std::string warning = firehose.observe(decided); !warning.empty()) log::warn(warning);
+    if (const std::string warning = overlapping.observe(decided); !warning.empty()) log::warn(warning);
   };
   pipeline.progress = [&](const Counters& counters) {
     daemon.monitor.progress(d.engine, d.state);

@@ -76,7 +76,7 @@ void report_fetches(const FetchCounts& counts) {
                         {"bytes", counts.bytes}});
 }
 
-std::string FirehoseWatch::observe(const Decided& decided) {
+std::string OverlappingTopics::observe(const Decided& decided) {
   if (done_) return {};
   std::string here, there;
   for (size_t i = 0; i < decided.work.resolved.outcomes.size() && documents_ < kDocuments; ++i) {

@@ -38,7 +38,7 @@ void report_fetches(const FetchCounts& counts);
 
 // Detects that doppel reads a topic with all documents together with topics that hold copies of them, so that
 // nearly every document comes twice.
-class FirehoseWatch {
+class OverlappingTopics {
  public:
   // Checks the first kDocuments documents. Returns a warning, once, if more than nine in ten are copies with
   // the URL and time of an original in another topic. Otherwise returns an empty text.

@@ -25,12 +25,12 @@ std::string warned(uint64_t copies, int64_t other_date, bool again = false) {
     outcome.verdict = i < copies ? Verdict::duplicate : Verdict::unique;
     outcome.original = stored;
   }
-  FirehoseWatch watch;
+  OverlappingTopics watch;
   const std::string first = watch.observe({batch, work});
   return again ? watch.observe({batch, work}) : first;
 }
 
-TEST(Firehose, IsNoticedOnce) {
+TEST(OverlappingTopicsTest, IsNoticedOnce) {
   EXPECT_THAT(warned(950, 1), testing::HasSubstr("950 of the first 1000 documents"));
   EXPECT_THAT(warned(950, 1), testing::HasSubstr("(all and some)"));
   EXPECT_EQ(warned(900, 1), "");
