@@ -42,11 +42,11 @@ class FilesPass {
   void end();
   std::string position() const { return writer_.encode(nullptr); }
 
-  KnownAgain& known_again() { return known_again_; }
+  SameDocuments& same_documents() { return same_documents_; }
   Seq first() const { return first_; }
 
  private:
-  FilesPass(Seq first, Seq first_own) : first_(first), known_again_(first, first_own) {}
+  FilesPass(Seq first, Seq first_own) : first_(first), same_documents_(first, first_own) {}
 
   Listing listing_;
   PositionWriter writer_;
@@ -55,7 +55,7 @@ class FilesPass {
   LineMark mark_;  // of the open file
   uint64_t size_ = 0;
   const Seq first_;
-  KnownAgain known_again_;
+  SameDocuments same_documents_;
 };
 
 }  // namespace doppel::python

@@ -86,11 +86,11 @@ absl::Status MemoryIndex::run(Pipeline pipeline, size_t documents, const GoOn& g
   return run_pipeline(pipeline).status();
 }
 
-absl::Status MemoryIndex::judge(const Documents& documents, KnownAgain& known_again, ColumnsSink& sink,
+absl::Status MemoryIndex::judge(const Documents& documents, SameDocuments& same_documents, ColumnsSink& sink,
                                 const GoOn& go_on) {
   DocumentsSource source(documents);
   Pipeline pipeline = texts_pipeline(documents, source, sink);
-  pipeline.known_again = &known_again;
+  pipeline.same_documents = &same_documents;
   return run(std::move(pipeline), documents.texts.size(), go_on);
 }
 
@@ -99,10 +99,10 @@ absl::Status MemoryIndex::add(const Given& given, const GoOn& go_on, Verdicts& o
                             .ids = given.ids,
                             .times_ms = given.times_ms,
                             .first_number = session_->documents()};
-  KnownAgain known_again(engine_->originals().next_seq(), first_own());
+  SameDocuments same_documents(engine_->originals().next_seq(), first_own());
   RETURN_IF_ERROR(check(given, documents, engine_->originals().next_seq()));
   ColumnsSink sink(sink_position_, *engine_, out);
-  return judge(documents, known_again, sink, go_on);
+  return judge(documents, same_documents, sink, go_on);
 }
 
 absl::Status MemoryIndex::add_table(const Given& given, const GoOn& go_on, Verdicts& out) {
@@ -116,10 +116,10 @@ absl::Status MemoryIndex::add_table(const Given& given, const GoOn& go_on, Verdi
   const Digest digest = content.finish();
   const std::string table = fmt::format("table:{:016x}{:016x}", digest.high, digest.low);
   const Documents documents{.texts = given.texts, .times_ms = given.times_ms, .source = table};
-  KnownAgain known_again(engine_->originals().next_seq(), first_own());
+  SameDocuments same_documents(engine_->originals().next_seq(), first_own());
   RETURN_IF_ERROR(check(given, documents, engine_->originals().next_seq()));
   ColumnsSink sink(sink_position_, *engine_, out);
-  return judge(documents, known_again, sink, go_on);
+  return judge(documents, same_documents, sink, go_on);
 }
 
 absl::Status MemoryIndex::check(const Given& given, const Documents& documents, Seq first) {
@@ -165,10 +165,10 @@ absl::Status MemoryIndex::add_signed(const std::vector<std::string_view>& record
   const Documents documents{.texts = records, .first_number = session_->documents()};
   DocumentsSource source(documents);
   ColumnsSink sink(sink_position_, *engine_, out);
-  KnownAgain known_again(first, first_own());
+  SameDocuments same_documents(first, first_own());
   Pipeline signed_records = pipeline(source, sink);
   signed_records.format.format = kSignedFormat;
-  signed_records.known_again = &known_again;
+  signed_records.same_documents = &same_documents;
   return run(std::move(signed_records), records.size(), go_on);
 }
 

@@ -130,7 +130,7 @@ class MemoryIndex {
       const std::function<absl::Status(Stages&, Work&, const Batch&, RecordSigner&)>& ask) const;
   Pipeline texts_pipeline(const Documents& documents, Source& source, Sink& sink) const;
   Pipeline pipeline(Source& source, Sink& sink) const;
-  absl::Status judge(const Documents& documents, KnownAgain& known_again, ColumnsSink& sink,
+  absl::Status judge(const Documents& documents, SameDocuments& same_documents, ColumnsSink& sink,
                      const GoOn& go_on);
   absl::Status check(const Given& given, const Documents& documents, Seq first);
   // Whether the document in a row is the one of an original.

@@ -48,7 +48,7 @@ absl::Status MemoryIndex::add_rows(uint64_t pass, uint64_t first_row, const Give
     RETURN_IF_ERROR(handed_->forget());
     sink.keep_in(*handed_, *pass_);
   }
-  const absl::Status status = judge(documents, pass_->known_again(), sink, go_on);
+  const absl::Status status = judge(documents, pass_->same_documents(), sink, go_on);
   if (pass_is_kept_ && out.size() != 0) source_position_ = pass_->position(first_row + out.size());
   return status;
 }

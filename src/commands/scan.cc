@@ -205,11 +205,11 @@ absl::Status ScanRun::judge() {
   progress_ = std::make_unique<Progress>(*source_, engine.originals(), !flags_.quiet);
   messages_.attach(progress_.get());
   SessionJournal journal(*index_);
-  KnownAgain known_again(engine.originals().next_seq(), engine.originals().first_own());
+  SameDocuments same_documents(engine.originals().next_seq(), engine.originals().first_own());
   absl::Status gathered;
   Pipeline pipeline = assemble(o_, engine, index_->state(), outer_of(*source_, fetching_.get()), *sink_);
   pipeline.journal = &journal;
-  pipeline.known_again = &known_again;
+  pipeline.same_documents = &same_documents;
   pipeline.better.reset();  // the sink chooses the best copies at the end
   pipeline.stop = stop_asked;
   pipeline.read_now = late_reader(fetching_.get());

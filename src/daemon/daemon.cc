@@ -75,7 +75,7 @@ absl::Status decide(DaemonParts& daemon, const Deciding& d) {
   pipeline.journal = d.journal;
   pipeline.answer_source = d.answer_source;
   pipeline.keys = d.keys;
-  pipeline.known_again = d.known_again;
+  pipeline.same_documents = d.same_documents;
   pipeline.stop = [stop = daemon.stopper(), &d] { return stop() || d.interrupted(); };
   pipeline.waker = &d.web.waker();
   pipeline.recall = d.recall;

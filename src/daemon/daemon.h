@@ -62,7 +62,7 @@ struct Deciding {  // all references outlive the call
   Journal* journal = nullptr;
   AnswerSource* answer_source = nullptr;
   KeyPolicy keys = {};
-  KnownAgain* known_again = nullptr;
+  SameDocuments* same_documents = nullptr;
   Web& web;
   Report& report;
   // Ends decide() after the next batch, while the session continues.

@@ -197,7 +197,7 @@ class Run {
       const Timed timed(now_->times.resolve);
       RETURN_IF_ERROR(stages_.resolve(p_.engine, now_->work, help_));
     }
-    if (p_.known_again != nullptr) know_again();
+    if (p_.same_documents != nullptr) correct_same_documents();
     drop_repeats();
     if (p_.better) RETURN_IF_ERROR(p_.better->find(now_->work));
     find_bytes();
@@ -211,9 +211,9 @@ class Run {
     return absl::OkStatus();
   }
 
-  void know_again() {
+  void correct_same_documents() {
     for (size_t i = 0; i < now_->batch.records.size(); ++i)
-      p_.known_again->correct(now_->work.resolved.outcomes[i], now_->work.sign.documents[i].metadata);
+      p_.same_documents->correct(now_->work.resolved.outcomes[i], now_->work.sign.documents[i].metadata);
   }
 
   // Skips a Kafka record that comes a second time, because it was signed twice, or because the input or the

@@ -93,7 +93,7 @@ struct Pipeline {
   std::function<std::unique_ptr<Decoder>()> decoder;
   KeyPolicy keys = {};
   // Recognises documents that come a second time; nullptr: they are copies.
-  KnownAgain* known_again = nullptr;
+  SameDocuments* same_documents = nullptr;
   // Finds better copies for the sink to announce; nullopt: it announces none.
   std::optional<BetterCopies> better = std::nullopt;
   int threads = 1;

@@ -262,14 +262,14 @@ absl::Status FilesDaemon::follow() {
                                   .forgetting = &forgetting,
                                   .checkpoint = [&] { return state.checkpoint(); },
                                   .snapshots = [&] { return state.checkpoint_stats(); }});
-  KnownAgain known_again(engine.originals().next_seq(), engine.originals().first_own());
+  SameDocuments same_documents(engine.originals().next_seq(), engine.originals().first_own());
   Deciding deciding{.source = inserted_ != nullptr ? *inserted_ : *files_,
                     .fetching = fetching_.get(),
                     .engine = engine,
                     .state = state,
                     .sink = answering_ != nullptr ? *answering_ : *sink_,
                     .journal = journal_.get(),
-                    .known_again = &known_again,
+                    .same_documents = &same_documents,
                     .web = web,
                     .report = *report_,
                     .requests =

@@ -30,7 +30,7 @@ bool is_same_document(std::string_view original, std::string_view document) {
   return a.source == b.source || (same_name && base_name(a.source) == base_name(b.source));
 }
 
-void KnownAgain::correct(Outcome& outcome, std::string_view document) {
+void SameDocuments::correct(Outcome& outcome, std::string_view document) {
   if (outcome.verdict != Verdict::duplicate || outcome.kind != Kind::exact) return;
   if (outcome.seq < own_ || outcome.seq >= first_) return;
   if (!is_same_document(outcome.original, document) || !met_.insert(outcome.seq).second) return;

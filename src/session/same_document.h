@@ -24,11 +24,11 @@ inline constexpr std::string_view kHttpSource = "http";
 bool is_same_document(std::string_view original, std::string_view document);
 
 // The state of one run. Documents that come twice within a run are copies.
-class KnownAgain {
+class SameDocuments {
  public:
   // The originals of this run have numbers from `first` on. Those below `own` belong to indexes that are
   // only read, and never count as the same document.
-  explicit KnownAgain(Seq first, Seq own = 0) : own_(own), first_(first) {}
+  explicit SameDocuments(Seq first, Seq own = 0) : own_(own), first_(first) {}
 
   // If the document is its own original, changes the verdict to unique (`again`), with the original's
   // number.

@@ -91,7 +91,7 @@ std::optional<Response> Api::judge(std::span<const Record> records, RecordSigner
     }
     Outcome& outcome = outcomes[i];
     outcome.original = originals_of[i];
-    KnownAgain(outcome.seq + 1, parts_.engine.originals().first_own()).correct(outcome, document.metadata);
+    SameDocuments(outcome.seq + 1, parts_.engine.originals().first_own()).correct(outcome, document.metadata);
     std::vector<Match>& matches = matches_of[i];
     std::sort(matches.begin(), matches.end(), [](const Match& a, const Match& b) {
       return std::tuple(!a.exact, b.ppm, a.seq) < std::tuple(!b.exact, a.ppm, b.seq);

@@ -21,7 +21,7 @@ bool same(const Metadata& a, const Metadata& b) {
   return answer;
 }
 
-TEST(KnownAgain, BySamePlaceInAFile) {
+TEST(SameDocuments, BySamePlaceInAFile) {
   EXPECT_TRUE(same({.source = "a.jsonl", .offset = 7}, {.source = "a.jsonl", .offset = 7}));
   EXPECT_FALSE(same({.source = "a.jsonl", .offset = 7}, {.source = "a.jsonl", .offset = 8}));
   EXPECT_FALSE(same({.source = "a.jsonl", .offset = 7}, {.source = "b.jsonl", .offset = 7}));
@@ -36,7 +36,7 @@ TEST(KnownAgain, BySamePlaceInAFile) {
   EXPECT_FALSE(same({.source = "in/a.jsonl", .offset = 7}, {.source = "/d/a.jsonl", .offset = 7}));
 }
 
-TEST(KnownAgain, BySameNameWhereOneHasNoPlace) {
+TEST(SameDocuments, BySameNameWhereOneHasNoPlace) {
   for (const std::string_view source : {std::string_view("-"), kProgramSource}) {
     EXPECT_TRUE(
         same({.source = source, .offset = 1, .key = "x"}, {.source = "a.jsonl", .offset = 9, .id = "x"}));
@@ -51,7 +51,7 @@ TEST(KnownAgain, BySameNameWhereOneHasNoPlace) {
   }
 }
 
-TEST(KnownAgain, AWholeFileIsNamedByItsPath) {
+TEST(SameDocuments, AWholeFileIsNamedByItsPath) {
   const Metadata file{.source = "in/a.txt", .whole_file = true};
   EXPECT_TRUE(same({.source = kProgramSource, .offset = 1, .key = "in/a.txt"}, file));
   EXPECT_FALSE(same({.source = kProgramSource, .offset = 1, .key = "a.txt"}, file));
@@ -59,28 +59,28 @@ TEST(KnownAgain, AWholeFileIsNamedByItsPath) {
   EXPECT_FALSE(same({.source = "-", .whole_file = true}, {.source = "-", .whole_file = true}));
 }
 
-TEST(KnownAgain, RecordsOfKafkaAreKnownByTheirOffsets) {
+TEST(SameDocuments, RecordsOfKafkaAreKnownByTheirOffsets) {
   const Metadata record{.source = "topic", .partition = 1, .offset = 5, .key = "x"};
   EXPECT_TRUE(same(record, record));
   EXPECT_FALSE(same(record, {.source = "topic", .partition = 2, .offset = 5, .key = "x"}));
   EXPECT_FALSE(same(record, {.source = "topic", .partition = 1, .offset = 6, .key = "x"}));
 }
 
-TEST(KnownAgain, AnotherDateIsAnotherCapture) {
+TEST(SameDocuments, AnotherDateIsAnotherCapture) {
   EXPECT_FALSE(same({.source = "-", .id = "x", .date_ms = 1}, {.source = "-", .id = "x", .date_ms = 2}));
   EXPECT_TRUE(same({.source = "-", .id = "x", .date_ms = 1}, {.source = "-", .id = "x", .date_ms = 1}));
   EXPECT_TRUE(same({.source = "-", .id = "x", .date_ms = 1}, {.source = "-", .id = "x"}));
 }
 
-TEST(KnownAgain, OnceInARunAndNotWhatTheRunMade) {
+TEST(SameDocuments, OnceInARunAndNotWhatTheRunMade) {
   const std::string document = encoded({.source = "a.jsonl", .offset = 7});
-  const auto verdict = [&](KnownAgain& known, Kind kind, Seq seq) {
+  const auto verdict = [&](SameDocuments& known, Kind kind, Seq seq) {
     Outcome outcome{.verdict = Verdict::duplicate, .kind = kind, .seq = seq, .original = document};
     known.correct(outcome, document);
     EXPECT_EQ(outcome.again, outcome.verdict == Verdict::unique);
     return outcome.verdict;
   };
-  KnownAgain known(10);
+  SameDocuments known(10);
   EXPECT_EQ(verdict(known, Kind::near, 3), Verdict::duplicate);
   EXPECT_EQ(verdict(known, Kind::exact, 3), Verdict::unique);
   EXPECT_EQ(verdict(known, Kind::exact, 3), Verdict::duplicate);
