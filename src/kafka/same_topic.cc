@@ -57,13 +57,13 @@ Found found(const LastRead& last, const Incoming& record) {
 
 uint32_t checksum_of(std::string_view key, std::string_view value) { return crc32c(value, crc32c(key)); }
 
-absl::StatusOr<std::unique_ptr<Witness>> Witness::open(Cluster& cluster) {
+absl::StatusOr<std::unique_ptr<TopicComparer>> TopicComparer::open(Cluster& cluster) {
   ASSIGN_OR_RETURN(std::unique_ptr<Consumer> consumer,
                    cluster.consumer({.group = "doppel-witness", .ends = true, .single_records = true}));
-  return std::unique_ptr<Witness>(new Witness(cluster, std::move(consumer)));
+  return std::unique_ptr<TopicComparer>(new TopicComparer(cluster, std::move(consumer)));
 }
 
-absl::StatusOr<std::vector<Found>> Witness::compare(std::span<const LastRead> records) {
+absl::StatusOr<std::vector<Found>> TopicComparer::compare(std::span<const LastRead> records) {
   std::vector<std::optional<Found>> answers(records.size());
   std::vector<Consumer::Assignment> assigned;
   assigned.reserve(records.size());
@@ -85,7 +85,7 @@ absl::StatusOr<std::vector<Found>> Witness::compare(std::span<const LastRead> re
   return out;
 }
 
-absl::Status Witness::read(std::span<const LastRead> records, std::vector<std::optional<Found>>& out) {
+absl::Status TopicComparer::read(std::span<const LastRead> records, std::vector<std::optional<Found>>& out) {
   const auto deadline = Clock::now() + kPatience;
   std::vector<Incoming> incoming;
   while (std::any_of(out.begin(), out.end(), [](const auto& answer) { return !answer; })) {
@@ -108,7 +108,7 @@ absl::Status Witness::read(std::span<const LastRead> records, std::vector<std::o
   return absl::OkStatus();
 }
 
-absl::StatusOr<bool> Witness::is_compacted(const std::string& topic) {
+absl::StatusOr<bool> TopicComparer::is_compacted(const std::string& topic) {
   if (mutated(Mutation::holes_are_compacted)) return true;
   const absl::StatusOr<std::vector<std::string>> policy = cluster_.topic_configs(topic, {"cleanup.policy"});
   if (absl::IsPermissionDenied(policy.status())) return false;
@@ -117,8 +117,8 @@ absl::StatusOr<bool> Witness::is_compacted(const std::string& topic) {
 }
 
 // Answers for partitions that end before the record or begin behind it.
-absl::Status Witness::find_outside(std::span<const LastRead> records,
-                                   std::vector<std::optional<Found>>& out) {
+absl::Status TopicComparer::find_outside(std::span<const LastRead> records,
+                                         std::vector<std::optional<Found>>& out) {
   for (size_t i = 0; i < records.size(); ++i) {
     if (out[i]) continue;
     ASSIGN_OR_RETURN(const Watermarks marks, cluster_.watermarks(records[i].place, Isolation::committed));

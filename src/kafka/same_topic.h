@@ -74,16 +74,16 @@ inline uint32_t checksum_of(const Incoming& record) {
   return checksum_of(record.key.value_or(std::string_view()), record.value);
 }
 
-class Witness {
+class TopicComparer {
  public:
-  static absl::StatusOr<std::unique_ptr<Witness>> open(Cluster& cluster);
+  static absl::StatusOr<std::unique_ptr<TopicComparer>> open(Cluster& cluster);
 
   // Returns one answer for each record, in order; each was true at some moment during the call. The records
   // are of different partitions. Unavailable: a broker does not answer. NotFound: a topic does not exist.
   absl::StatusOr<std::vector<Found>> compare(std::span<const LastRead> records);
 
  private:
-  Witness(Cluster& cluster, std::unique_ptr<Consumer> consumer)
+  TopicComparer(Cluster& cluster, std::unique_ptr<Consumer> consumer)
       : cluster_(cluster), consumer_(std::move(consumer)) {}
   absl::Status read(std::span<const LastRead> records, std::vector<std::optional<Found>>& out);
   absl::Status find_outside(std::span<const LastRead> records, std::vector<std::optional<Found>>& out);

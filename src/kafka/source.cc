@@ -27,7 +27,7 @@ absl::StatusOr<std::unique_ptr<KafkaSource>> KafkaSource::open(Cluster& cluster,
                                                                const std::vector<LogProgress>& progress) {
   std::unique_ptr<KafkaSource> source(new KafkaSource(cluster, options));
   for (const LogProgress& p : progress) source->progress_[{p.topic, p.partition}] = p;
-  ASSIGN_OR_RETURN(source->witness_, Witness::open(cluster));
+  ASSIGN_OR_RETURN(source->comparer_, TopicComparer::open(cluster));
   RETURN_IF_ERROR(source->open_consumer());
   bool said = false;
   while (true) {
@@ -110,7 +110,7 @@ void KafkaSource::follow_markers() {
   }
   if (to.empty()) return;
   // An offset of a topic that was created again meanwhile would tell that the topic was not deleted.
-  const absl::StatusOr<std::vector<Found>> found = witness_->compare(last);
+  const absl::StatusOr<std::vector<Found>> found = comparer_->compare(last);
   if (!found.ok()) return;
   for (size_t i = to.size(); i-- > 0;) {
     if ((*found)[i] == Found::same)

@@ -166,7 +166,7 @@ class KafkaSource final : public Source {
   // as long as the source: one whose topic was deleted takes five seconds to end (client.h).
   std::vector<std::unique_ptr<Consumer>> old_consumers_;
   std::map<TopicPartition, LogProgress> progress_;  // as given to open()
-  std::unique_ptr<Witness> witness_;
+  std::unique_ptr<TopicComparer> comparer_;
   std::map<std::string, std::unique_ptr<Topic>, std::less<>> topics_;
   std::set<std::string> ids_;          // of topics; records point to them
   std::vector<Partition> partitions_;  // by tag

@@ -74,7 +74,7 @@ absl::Status KafkaSource::compare_topics() {
   for (const uint32_t tag : tags) last.push_back(*partitions_[tag].last);
   std::vector<Found> found;
   if (!last.empty()) {
-    ASSIGN_OR_RETURN(found, witness_->compare(last));
+    ASSIGN_OR_RETURN(found, comparer_->compare(last));
   }
   std::map<const Topic*, Found> worst;
   auto answer = found.begin();
@@ -225,7 +225,7 @@ absl::StatusOr<KafkaSource::Evidence> KafkaSource::evidence(const Topic& topic,
     }
   }
   if (!last.empty()) {
-    ASSIGN_OR_RETURN(const std::vector<Found> found, witness_->compare(last));
+    ASSIGN_OR_RETURN(const std::vector<Found> found, comparer_->compare(last));
     for (size_t i = 0; i < last.size(); ++i) {
       if (found[i] == Found::same) out.left = Left::some;
       if (!kafka::differs(found[i])) {
@@ -266,7 +266,7 @@ absl::Status KafkaSource::find_where_it_differs(std::vector<const Partition*> di
     }
     differ.clear();
     if (ask.empty()) break;
-    ASSIGN_OR_RETURN(const std::vector<Found> found, witness_->compare(ask));
+    ASSIGN_OR_RETURN(const std::vector<Found> found, comparer_->compare(ask));
     for (size_t i = 0; i < ask.size(); ++i) {
       if (found[i] == Found::same) {
         out.left = Left::some;

@@ -107,7 +107,7 @@ struct LogProgress {
   // where a topic is still the same.
   struct Sample {
     int64_t offset = 0, timestamp_ms = -1;
-    uint32_t checksum = 0;  // kafka/witness.h
+    uint32_t checksum = 0;  // kafka/same_topic.h
     bool operator==(const Sample&) const = default;
   };
   std::vector<Sample> samples;

@@ -83,8 +83,8 @@ absl::StatusOr<std::set<std::string>> changed_topics(const std::vector<OffsetCha
     }
   }
   if (last.empty()) return out;
-  ASSIGN_OR_RETURN(const std::unique_ptr<kafka::Witness> witness, kafka::Witness::open(cluster));
-  ASSIGN_OR_RETURN(const std::vector<kafka::Found> found, witness->compare(last));
+  ASSIGN_OR_RETURN(const std::unique_ptr<kafka::TopicComparer> comparer, kafka::TopicComparer::open(cluster));
+  ASSIGN_OR_RETURN(const std::vector<kafka::Found> found, comparer->compare(last));
   for (size_t i = 0; i < last.size(); ++i)
     if (found[i] != kafka::Found::same) out.insert(last[i].place.topic);
   return out;

@@ -17,7 +17,7 @@ namespace {
 
 using kafka::Found;
 using kafka::LastRead;
-using kafka::Witness;
+using kafka::TopicComparer;
 using ::testing::ElementsAre;
 
 class WitnessInMemory : public ::testing::Test {
@@ -47,7 +47,7 @@ class WitnessInMemory : public ::testing::Test {
   }
   simulation::Partition& partition(size_t n) { return kafka.world.broker.topics["pages"].partitions[n]; }
   std::vector<Found> compare(const std::vector<LastRead>& records) {
-    const auto found = Witness::open(kafka.process()).value()->compare(records);
+    const auto found = TopicComparer::open(kafka.process()).value()->compare(records);
     EXPECT_TRUE(found.ok()) << found.status();
     return found.value_or(std::vector<Found>());
   }
@@ -97,14 +97,14 @@ TEST_F(WitnessInMemory, ABrokerThatIsAwayIsAwaitedForSomeSeconds) {
   kafka.world.away_until = kafka.world.scheduler.now() + std::chrono::seconds(2);
   EXPECT_THAT(compare({last(0, 4)}), ElementsAre(Found::same));
   kafka.world.away_until = kafka.world.scheduler.now() + std::chrono::seconds(60);
-  const auto found = Witness::open(kafka.process()).value()->compare(std::vector<LastRead>{last(0, 4)});
+  const auto found = TopicComparer::open(kafka.process()).value()->compare(std::vector<LastRead>{last(0, 4)});
   EXPECT_TRUE(absl::IsUnavailable(found.status())) << found.status();
   EXPECT_EQ(std::string(found.status().message()), "the last record read from pages could not be read again");
 }
 
 TEST_F(WitnessInMemory, ATopicThatIsGoneIsAnError) {
   kafka.world.broker.topics.erase("pages");
-  const auto found = Witness::open(kafka.process()).value()->compare(std::vector<LastRead>{last(0, 4)});
+  const auto found = TopicComparer::open(kafka.process()).value()->compare(std::vector<LastRead>{last(0, 4)});
   EXPECT_TRUE(absl::IsNotFound(found.status())) << found.status();
 }
 
