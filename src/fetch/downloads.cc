@@ -35,7 +35,7 @@ constexpr long kConnectSeconds = 20, kStalledSeconds = 30;
 constexpr int kAsked = 16;  // requests in parallel while files are listed
 
 // What a server says about a file.
-struct Said {
+struct Response {
   long code = 0;
   std::string version, bucket_region;
   std::optional<uint64_t> size;  // of the whole file
@@ -52,26 +52,26 @@ std::optional<uint64_t> number(std::string_view text) {
   return whole_number(text, value) ? std::optional(value) : std::nullopt;
 }
 
-Said said_by(CURL* curl) {
-  Said said;
-  curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &said.code);
-  said.version = header(curl, "ETag");
-  if (said.version.empty()) said.version = header(curl, "Last-Modified");
-  said.bucket_region = header(curl, "x-amz-bucket-region");
-  said.ranges = said.code == 206 || said.code == 416;
-  if (said.ranges) {
+Response said_by(CURL* curl) {
+  Response response;
+  curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &response.code);
+  response.version = header(curl, "ETag");
+  if (response.version.empty()) response.version = header(curl, "Last-Modified");
+  response.bucket_region = header(curl, "x-amz-bucket-region");
+  response.ranges = response.code == 206 || response.code == 416;
+  if (response.ranges) {
     const std::string range = header(curl, "Content-Range");
-    said.size = number(std::string_view(range).substr(range.rfind('/') + 1));
+    response.size = number(std::string_view(range).substr(range.rfind('/') + 1));
   } else {
-    said.size = number(header(curl, "Content-Length"));
+    response.size = number(header(curl, "Content-Length"));
   }
-  return said;
+  return response;
 }
 
 // "HTTP status 404 (NoSuchKey: ...)"
-std::string cause_of(const Said& said, std::string_view body) {
+std::string cause_of(const Response& response, std::string_view body) {
   const std::string problem = s3_problem(body);
-  return fmt::format("HTTP status {}{}", said.code, problem.empty() ? "" : " (" + problem + ")");
+  return fmt::format("HTTP status {}{}", response.code, problem.empty() ? "" : " (" + problem + ")");
 }
 
 struct Asked {
@@ -86,10 +86,10 @@ class Client {
   explicit Client(const DownloadOptions& options, const std::atomic<bool>& cancel)
       : options_(options), cancel_(cancel), curl_(curl_easy_init(), curl_easy_cleanup) {}
 
-  using Take = std::function<size_t(const Said&, std::string_view)>;  // returns how many bytes it took
+  using Take = std::function<size_t(const Response&, std::string_view)>;  // returns how many bytes it took
 
   // GET. An error: there is no answer. The answer's code may be any.
-  absl::StatusOr<Said> get(const Asked& asked, const Take& take) {
+  absl::StatusOr<Response> get(const Asked& asked, const Take& take) {
     CURL* curl = curl_.get();
     if (curl == nullptr) return absl::ResourceExhaustedError("no memory for a transfer");
     curl_easy_reset(curl);
@@ -119,19 +119,20 @@ class Client {
     struct Context {
       CURL* curl;
       const Take& take;
-      std::optional<Said> said;
+      std::optional<Response> response;
     } context{curl, take, {}};
     const curl_write_callback write = [](char* bytes, size_t one, size_t size, void* to) {
       auto& given = *static_cast<Context*>(to);
-      if (!given.said) given.said = said_by(given.curl);
-      return given.take(*given.said, {bytes, one * size});
+      if (!given.response) given.response = said_by(given.curl);
+      return given.take(*given.response, {bytes, one * size});
     };
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, &context);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, write);
     const CURLcode result = curl_easy_perform(curl);
-    if (!context.said) context.said = said_by(curl);
+    if (!context.response) context.response = said_by(curl);
     // The caller takes less if it has enough.
-    if (result == CURLE_OK || (result == CURLE_WRITE_ERROR && context.said->code != 0)) return *context.said;
+    if (result == CURLE_OK || (result == CURLE_WRITE_ERROR && context.response->code != 0))
+      return *context.response;
     return error_of(result);
   }
 
@@ -220,14 +221,14 @@ class Downloads final : public RemoteFiles, public std::enable_shared_from_this<
 
   Found look(Client& client, const std::string& url);
   Found look_into_bucket(Client& client, const std::string& url);
-  absl::StatusOr<Said> ask(Client& client, const Asked& asked, std::string* answer);
+  absl::StatusOr<Response> ask(Client& client, const Asked& asked, std::string* answer);
   void start_threads();
   void work();
   std::optional<Job> choose();
   absl::StatusOr<std::shared_ptr<Download>> begin(RemotePtr file);
   void fetch(Client& client, const Job& job);
   absl::Status fetch_once(Client& client, const Job& job);
-  absl::Status store(const Job& job, const Said& said, std::string_view bytes, uint64_t& skip);
+  absl::Status store(const Job& job, const Response& response, std::string_view bytes, uint64_t& skip);
   bool pause(std::unique_lock<std::mutex>& lock, std::chrono::milliseconds time) {
     return !work_.wait_for(lock, time, [&] { return cancel_.load(); });
   }
@@ -246,37 +247,40 @@ class Downloads final : public RemoteFiles, public std::enable_shared_from_this<
 
 // An answer to a request that asks about a file; tries again while the server fails. The first bytes of an
 // answer that has no use for `answer` end the transfer.
-absl::StatusOr<Said> Downloads::ask(Client& client, const Asked& asked, std::string* answer) {
+absl::StatusOr<Response> Downloads::ask(Client& client, const Asked& asked, std::string* answer) {
   const std::string name = url_without_secrets(asked.url);
   const bool s3 = s3_place(asked.url).has_value();
   const Clock::time_point first = Clock::now();
   for (std::chrono::milliseconds wait = kLeastPause;; wait = std::min(2 * wait, kMostPause)) {
     std::string body;
-    const absl::StatusOr<Said> said =
-        client.get(asked, [&](const Said& about, std::string_view bytes) -> size_t {
+    const absl::StatusOr<Response> response =
+        client.get(asked, [&](const Response& about, std::string_view bytes) -> size_t {
           if ((answer == nullptr && about.code / 100 == 2) || body.size() > kMostAnswer) return 0;
           body.append(bytes);
           return bytes.size();
         });
-    if (said.ok() && said->code / 100 == 2) {
+    if (response.ok() && response->code / 100 == 2) {
       if (answer != nullptr) *answer = std::move(body);
-      return *said;
+      return *response;
     }
-    if (said.ok() && said->code == 416) return *said;
-    const std::string text =
-        fmt::format("{}: {}", name, said.ok() ? cause_of(*said, body) : std::string(said.status().message()));
-    if (said.ok() && !may_pass(said->code)) {
-      if (said->code == 404 || said->code == 410) return absl::NotFoundError(text);
-      if ((said->code == 403 || said->code == 401) && s3 && options_.s3.access_key.empty())
+    if (response.ok() && response->code == 416) return *response;
+    const std::string text = fmt::format(
+        "{}: {}", name, response.ok() ? cause_of(*response, body) : std::string(response.status().message()));
+    if (response.ok() && !may_pass(response->code)) {
+      if (response->code == 404 || response->code == 410) return absl::NotFoundError(text);
+      if ((response->code == 403 || response->code == 401) && s3 && options_.s3.access_key.empty())
         return absl::PermissionDeniedError(text +
                                            "; doppel asked without credentials: set AWS_ACCESS_KEY_ID and "
                                            "AWS_SECRET_ACCESS_KEY, or AWS_PROFILE");
-      const bool elsewhere = !said->bucket_region.empty() && said->bucket_region != options_.s3.region;
+      const bool elsewhere =
+          !response->bucket_region.empty() && response->bucket_region != options_.s3.region;
       if (s3 && elsewhere)
-        return absl::PermissionDeniedError(fmt::format("{}; set AWS_REGION={}", text, said->bucket_region));
+        return absl::PermissionDeniedError(
+            fmt::format("{}; set AWS_REGION={}", text, response->bucket_region));
       return absl::PermissionDeniedError(text);
     }
-    if (!said.ok() && !absl::IsUnavailable(said.status())) return absl::Status(said.status().code(), text);
+    if (!response.ok() && !absl::IsUnavailable(response.status()))
+      return absl::Status(response.status().code(), text);
     std::unique_lock lock(mutex_);
     if (options_.stop() || cancel_) return absl::CancelledError("interrupted");
     if (Clock::now() - first + wait > options_.max_wait) return absl::UnavailableError(text);
@@ -287,15 +291,15 @@ absl::StatusOr<Said> Downloads::ask(Client& client, const Asked& asked, std::str
 RemoteFiles::Found Downloads::look(Client& client, const std::string& url) {
   if (url.starts_with("s3://")) return look_into_bucket(client, url);
   // Not HEAD: a URL that is signed for GET refuses it.
-  ASSIGN_OR_RETURN(const Said said, ask(client, {.url = url, .range = "0-0"}, nullptr));
-  RemoteFile file{.url = url, .name = url_without_secrets(url), .version = said.version};
-  if (said.code != 416 && !said.size) {
+  ASSIGN_OR_RETURN(const Response response, ask(client, {.url = url, .range = "0-0"}, nullptr));
+  RemoteFile file{.url = url, .name = url_without_secrets(url), .version = response.version};
+  if (response.code != 416 && !response.size) {
     return absl::FailedPreconditionError(
         fmt::format("{}: the server does not say how long the file is; fetch it first: curl -O {}", file.name,
                     file.name));
   }
-  file.size = said.size.value_or(0);
-  file.ranges = said.ranges;
+  file.size = response.size.value_or(0);
+  file.ranges = response.ranges;
   return std::vector<RemotePtr>{std::make_shared<RemoteFile>(std::move(file))};
 }
 
@@ -508,8 +512,8 @@ absl::Status Downloads::fetch_once(Client& client, const Job& job) {
   }
   absl::Status stored;
   std::string problem;
-  const absl::StatusOr<Said> said =
-      client.get(asked, [&](const Said& about, std::string_view bytes) -> size_t {
+  const absl::StatusOr<Response> response =
+      client.get(asked, [&](const Response& about, std::string_view bytes) -> size_t {
         if (about.code != expected) {
           problem.append(bytes.substr(0, 4096));
           return problem.size() < 4096 ? bytes.size() : 0;
@@ -522,20 +526,21 @@ absl::Status Downloads::fetch_once(Client& client, const Job& job) {
     const std::lock_guard lock(mutex_);
     if (download.pieces[job.piece].got == size) return absl::OkStatus();
   }
-  RETURN_IF_ERROR(said.status());
-  if (said->code == expected) return absl::UnavailableError("the answer ended too early");
-  const std::string cause = cause_of(*said, problem);
-  if (may_pass(said->code)) return absl::UnavailableError(cause);
-  if (said->code == 200 || said->code == 412 || said->code == 416 || said->code == 404)
+  RETURN_IF_ERROR(response.status());
+  if (response->code == expected) return absl::UnavailableError("the answer ended too early");
+  const std::string cause = cause_of(*response, problem);
+  if (may_pass(response->code)) return absl::UnavailableError(cause);
+  if (response->code == 200 || response->code == 412 || response->code == 416 || response->code == 404)
     return absl::FailedPreconditionError(cause + "; the file was changed or removed while it was read");
   return absl::PermissionDeniedError(cause);
 }
 
 // Writes bytes of a piece to their place.
-absl::Status Downloads::store(const Job& job, const Said& said, std::string_view bytes, uint64_t& skip) {
+absl::Status Downloads::store(const Job& job, const Response& response, std::string_view bytes,
+                              uint64_t& skip) {
   Download& download = *job.download;
   const RemoteFile& file = *download.file;
-  if (said.version != file.version || (said.size && *said.size != file.size))
+  if (response.version != file.version || (response.size && *response.size != file.size))
     return absl::FailedPreconditionError("the content changed while it was read");
   const size_t over = std::min<uint64_t>(skip, bytes.size());
   skip -= over;
