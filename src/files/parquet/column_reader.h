@@ -105,8 +105,9 @@ class NestedReader {
  private:
   // A leaf, and its next value if that was read but not used.
   struct Leaf {
-    Leaf(const Column& of, int fd, uint64_t page_bytes, const ByteCounter& counter)
-        : column(of), reader(of, {of.definition, of.repetition}, fd, page_bytes, counter) {}
+    Leaf(const Column& described, int fd, uint64_t page_bytes, const ByteCounter& counter)
+        : column(described),
+          reader(described, {described.definition, described.repetition}, fd, page_bytes, counter) {}
     const Column& column;
     ColumnReader reader;
     uint64_t left = 0;     // values not read yet

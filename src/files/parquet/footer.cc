@@ -35,51 +35,51 @@ struct RawChunk {
 
 void read_description(ThriftReader& in, Type type, RawChunk& out) {
   out.described = true;
-  in.each_field_of(type, [&](int16_t id, Type of) {
+  in.each_field_of(type, [&](int16_t id, Type field_type) {
     switch (id) {
       case 1:
-        out.type = in.integer(of);
+        out.type = in.integer(field_type);
         break;
       case 3:
-        in.each_element(of, [&](Type element) { out.path.emplace_back(in.binary(element)); });
+        in.each_element(field_type, [&](Type element) { out.path.emplace_back(in.binary(element)); });
         break;
       case 4:
-        out.codec = in.integer(of);
+        out.codec = in.integer(field_type);
         break;
       case 5:
-        out.values = in.integer(of);
+        out.values = in.integer(field_type);
         break;
       case 7:
-        out.bytes = in.integer(of);
+        out.bytes = in.integer(field_type);
         break;
       case 9:
-        out.data = in.integer(of);
+        out.data = in.integer(field_type);
         break;
       case 11:
-        out.dictionary = in.integer(of);
+        out.dictionary = in.integer(field_type);
         break;
       default:
-        in.skip(of);
+        in.skip(field_type);
     }
   });
 }
 
 RawChunk read_chunk(ThriftReader& in, Type type) {
   RawChunk out;
-  in.each_field_of(type, [&](int16_t id, Type of) {
+  in.each_field_of(type, [&](int16_t id, Type field_type) {
     switch (id) {
       case 1:
-        out.elsewhere = !in.binary(of).empty();
+        out.elsewhere = !in.binary(field_type).empty();
         break;
       case 3:
-        read_description(in, of, out);
+        read_description(in, field_type, out);
         break;
       case 8:
         out.encrypted = true;
-        in.skip(of);
+        in.skip(field_type);
         break;
       default:
-        in.skip(of);
+        in.skip(field_type);
     }
   });
   return out;
@@ -123,9 +123,9 @@ void compare_counts(const Leaf& leaf, uint64_t rows, Chunk& chunk) {
 absl::Status compare_names(ThriftReader in, const std::vector<Leaf>& leaves) {
   size_t leaf = 0;
   absl::Status out;
-  in.each_field([&](int16_t id, Type of) {
-    if (id != 1) return in.skip(of);
-    in.each_element(of, [&](Type element) {
+  in.each_field([&](int16_t id, Type field_type) {
+    if (id != 1) return in.skip(field_type);
+    in.each_element(field_type, [&](Type element) {
       const RawChunk chunk = read_chunk(in, element);
       if (out.ok() && leaf < leaves.size() && chunk.described && chunk.path != leaves[leaf].path) {
         out = broken(fmt::format("the schema has a column \"{}\", and a row group calls it \"{}\"",
@@ -142,11 +142,11 @@ absl::StatusOr<int64_t> rows_of_groups(ThriftReader in, uint64_t groups) {
   int64_t sum = 0;
   for (uint64_t group = 0; group < groups && in.ok(); ++group) {
     std::optional<int64_t> rows;
-    in.each_field([&](int16_t id, Type of) {
+    in.each_field([&](int16_t id, Type field_type) {
       if (id == 3) {
-        rows = in.integer(of);
+        rows = in.integer(field_type);
       } else {
-        in.skip(of);
+        in.skip(field_type);
       }
     });
     if (!in.ok()) break;
@@ -204,24 +204,24 @@ absl::StatusOr<Footer> Footer::read(int fd, uint64_t file_size) {
   ThriftReader in(out.bytes_);
   bool tree = false;
   std::optional<int64_t> rows;
-  in.each_field([&](int16_t id, Type of) {
+  in.each_field([&](int16_t id, Type field_type) {
     const size_t begin = in.at();
     if (id == 2) {
-      tree = read_schema(in, of, out.columns_);
+      tree = read_schema(in, field_type, out.columns_);
       out.schema_ = {begin, in.at() - begin};
     } else if (id == 3) {
-      rows = in.integer(of);
+      rows = in.integer(field_type);
     } else if (id == 5) {
-      in.skip(of);
+      in.skip(field_type);
       out.notes_ = {begin, in.at() - begin};
     } else if (id == 4) {
       Type element = Type::stop;
-      out.groups_left_ = in.begin_list(of, element);
+      out.groups_left_ = in.begin_list(field_type, element);
       out.at_ = in.at();
       for (uint64_t left = out.groups_left_; left > 0 && in.ok(); --left) in.skip(element);
       if (element != Type::structure && out.groups_left_ > 0) tree = false;
     } else {
-      in.skip(of);
+      in.skip(field_type);
     }
   });
   ThriftReader schema(out.schema());
@@ -249,9 +249,9 @@ absl::StatusOr<bool> Footer::next_group(const std::vector<Column>& chosen, RowGr
   int64_t rows = 0;
   size_t leaf = 0;
   ThriftReader in(std::string_view(bytes_).substr(at_));
-  in.each_field([&](int16_t id, Type of) {
+  in.each_field([&](int16_t id, Type field_type) {
     if (id == 1) {
-      in.each_element(of, [&](Type element) {
+      in.each_element(field_type, [&](Type element) {
         const auto is_it = [&](const Column& column) { return column.leaf == leaf; };
         // If all columns are chosen, the index of each is known.
         const auto wanted = leaf < chosen.size() && is_it(chosen[leaf])
@@ -263,9 +263,9 @@ absl::StatusOr<bool> Footer::next_group(const std::vector<Column>& chosen, RowGr
             checked(read_chunk(in, element), *wanted, leaves_[wanted->leaf], file_size_);
       });
     } else if (id == 3) {
-      rows = in.integer(of);
+      rows = in.integer(field_type);
     } else {
-      in.skip(of);
+      in.skip(field_type);
     }
   });
   at_ += in.at();
@@ -302,23 +302,23 @@ constexpr KindIds kDictionary{.encoding = 2};
 constexpr KindIds kDataV2{.encoding = 4, .rows = 3, .definitions = 5, .repetitions = 6, .is_packed = 7};
 
 void read_kind(ThriftReader& in, Type type, const KindIds& ids, PageHead& out) {
-  in.each_field_of(type, [&](int16_t id, Type of) {
+  in.each_field_of(type, [&](int16_t id, Type field_type) {
     if (id == 1)
-      out.values = in.integer(of);
+      out.values = in.integer(field_type);
     else if (id == ids.encoding)
-      out.encoding = encoding_of(in.integer(of));
+      out.encoding = encoding_of(in.integer(field_type));
     else if (id == ids.levels)
-      out.levels = encoding_of(in.integer(of));
+      out.levels = encoding_of(in.integer(field_type));
     else if (id == ids.rows)
-      out.rows = in.integer(of);
+      out.rows = in.integer(field_type);
     else if (id == ids.definitions)
-      out.definitions = in.integer(of);
+      out.definitions = in.integer(field_type);
     else if (id == ids.repetitions)
-      out.repetitions = in.integer(of);
+      out.repetitions = in.integer(field_type);
     else if (id == ids.is_packed)
-      out.is_packed = in.boolean(of);
+      out.is_packed = in.boolean(field_type);
     else
-      in.skip(of);
+      in.skip(field_type);
   });
 }
 
@@ -328,31 +328,31 @@ std::optional<PageHead> read_page_head(std::string_view bytes, size_t& size) {
   ThriftReader in(bytes);
   PageHead out;
   int64_t kind = -1;
-  in.each_field([&](int16_t id, Type of) {
+  in.each_field([&](int16_t id, Type field_type) {
     switch (id) {
       case 1:
-        kind = in.integer(of);
+        kind = in.integer(field_type);
         break;
       case 2:
-        out.unpacked = in.integer(of);
+        out.unpacked = in.integer(field_type);
         break;
       case 3:
-        out.packed = in.integer(of);
+        out.packed = in.integer(field_type);
         break;
       case 4:
-        out.crc = static_cast<uint32_t>(in.integer(of));
+        out.crc = static_cast<uint32_t>(in.integer(field_type));
         break;
       case 5:
-        read_kind(in, of, kData, out);
+        read_kind(in, field_type, kData, out);
         break;
       case 7:
-        read_kind(in, of, kDictionary, out);
+        read_kind(in, field_type, kDictionary, out);
         break;
       case 8:
-        read_kind(in, of, kDataV2, out);
+        read_kind(in, field_type, kDataV2, out);
         break;
       default:
-        in.skip(of);
+        in.skip(field_type);
     }
   });
   if (!in.ok() || kind < 0 || kind > static_cast<int64_t>(PageHead::Kind::data_v2)) return std::nullopt;

@@ -34,9 +34,9 @@ constexpr int64_t kText = 0, kMap = 1, kMapKeyValue = 2, kList = 3, kEnum = 4, k
 }  // namespace converted
 
 void read_logical(ThriftReader& in, Type type, Element& out) {
-  in.each_field_of(type, [&](int16_t which, Type of) {
+  in.each_field_of(type, [&](int16_t which, Type field_type) {
     out.logical = which;
-    in.each_field_of(of, [&](int16_t id, Type field) {
+    in.each_field_of(field_type, [&](int16_t id, Type field) {
       const bool timed = which == logical::kTimestamp || which == logical::kTime;
       if (timed && id == 1) {
         out.utc = in.boolean(field);
@@ -58,34 +58,34 @@ void read_logical(ThriftReader& in, Type type, Element& out) {
 
 Element read_element(ThriftReader& in, Type type) {
   Element out;
-  in.each_field_of(type, [&](int16_t id, Type of) {
+  in.each_field_of(type, [&](int16_t id, Type field_type) {
     switch (id) {
       case 1:
-        out.type = in.integer(of);
+        out.type = in.integer(field_type);
         break;
       case 2:
-        out.length = in.integer(of);
+        out.length = in.integer(field_type);
         break;
       case 3:
-        out.repetition = in.integer(of);
+        out.repetition = in.integer(field_type);
         break;
       case 4:
-        out.name = in.binary(of);
+        out.name = in.binary(field_type);
         break;
       case 5:
-        out.children = in.integer(of);
+        out.children = in.integer(field_type);
         break;
       case 6:
-        out.converted = in.integer(of);
+        out.converted = in.integer(field_type);
         break;
       case 7:
-        out.scale = in.integer(of);
+        out.scale = in.integer(field_type);
         break;
       case 10:
-        read_logical(in, of, out);
+        read_logical(in, field_type, out);
         break;
       default:
-        in.skip(of);
+        in.skip(field_type);
     }
   });
   return out;
@@ -299,8 +299,8 @@ class TreeReader {
 bool read_schema(ThriftReader& in, ThriftReader::Type type, std::vector<Column>& out) {
   std::vector<Element> elements;
   bool possible = true;
-  in.each_element(type, [&](Type of) {
-    Element e = read_element(in, of);
+  in.each_element(type, [&](Type element) {
+    Element e = read_element(in, element);
     possible = possible && in.ok() && e.children >= 0 && elements.size() <= kMostColumns;
     if (possible) elements.push_back(std::move(e));
   });
@@ -315,8 +315,8 @@ bool read_leaves(ThriftReader& in, ThriftReader::Type type, std::vector<Leaf>& o
   };
   std::vector<Node> open;  // path from the root
   bool tree = true;
-  in.each_element(type, [&](Type of) {
-    const Element e = read_element(in, of);
+  in.each_element(type, [&](Type element) {
+    const Element e = read_element(in, element);
     while (open.size() > 1 && open.back().children == 0) open.pop_back();
     tree = tree && in.ok() && e.children >= 0 && open.size() < kDeepest && out.size() < kMostColumns &&
            (open.empty() || open.back().children > 0);

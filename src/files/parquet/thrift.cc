@@ -47,10 +47,10 @@ bool ThriftReader::next_field(int16_t& id, Type& type) {
   return ok_;
 }
 
-uint64_t ThriftReader::begin_list(Type type, Type& of) {
+uint64_t ThriftReader::begin_list(Type type, Type& element) {
   if (!expect(type == Type::list || type == Type::set)) return 0;
   const uint8_t head = byte();
-  of = static_cast<Type>(head & 0xf);
+  element = static_cast<Type>(head & 0xf);
   return (head >> 4) == 0xf ? varint() : head >> 4;
 }
 
@@ -73,11 +73,11 @@ std::string_view ThriftReader::binary(Type type) {
 void ThriftReader::skip(Type type, int depth) {
   if (!expect(depth < kDeepestSkipped)) return;
   // In lists and maps, a boolean takes one byte.
-  const auto element = [&](Type of) {
-    if (of == Type::yes || of == Type::no) {
+  const auto element = [&](Type kind) {
+    if (kind == Type::yes || kind == Type::no) {
       byte();
     } else {
-      skip(of, depth + 1);
+      skip(kind, depth + 1);
     }
   };
   switch (type) {
@@ -113,7 +113,7 @@ void ThriftReader::skip(Type type, int depth) {
       return;
     }
     case Type::structure:
-      each_field([&](int16_t, Type of) { skip(of, depth + 1); });
+      each_field([&](int16_t, Type field_type) { skip(field_type, depth + 1); });
       return;
     case Type::stop:
       break;

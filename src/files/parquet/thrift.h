@@ -53,11 +53,11 @@ class ThriftReader {
   // Calls visit(type) for each element of a list field. visit must read or skip the element.
   template <typename Visit>
   void each_element(Type type, const Visit& visit) {
-    Type of = Type::stop;
-    for (uint64_t left = begin_list(type, of); left > 0 && ok_; --left) visit(of);
+    Type element = Type::stop;
+    for (uint64_t left = begin_list(type, element); left > 0 && ok_; --left) visit(element);
   }
   // Begins a list without a callback: returns how many elements follow, and sets their type.
-  uint64_t begin_list(Type type, Type& of);
+  uint64_t begin_list(Type type, Type& element);
 
   int64_t integer(Type type);
   bool boolean(Type type);
@@ -106,9 +106,9 @@ class ThriftWriter {
     out_ += value;
   }
   // Begins a list. Write each element with element(), or between begin() and end() if it is a structure.
-  void list(int id, size_t size, Type of) {
+  void list(int id, size_t size, Type element) {
     field(id, Type::list);
-    out_ += static_cast<char>(0xf0 | static_cast<int>(of));
+    out_ += static_cast<char>(0xf0 | static_cast<int>(element));
     put_varint(out_, size);
   }
   void element(int64_t value) { zigzag(value); }
