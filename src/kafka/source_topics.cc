@@ -80,19 +80,19 @@ absl::Status KafkaSource::compare_topics() {
   auto answer = found.begin();
   for (const uint32_t tag : tags) {
     Partition& p = partitions_[tag];
-    Found& is = worst.try_emplace(p.topic, *answer).first->second;
-    is = std::max(is, *answer);
+    Found& compared = worst.try_emplace(p.topic, *answer).first->second;
+    compared = std::max(compared, *answer);
     if (!differs(*answer++)) p.compared = now;
   }
   auto reported = ids.begin();
   for (Topic* topic : topics) {
     const std::string& id_now = *reported++;
     const IdIs id = id_is(*topic, id_now);
-    const Found is = worst.contains(topic) ? worst.at(topic) : Found::same;
+    const Found compared = worst.contains(topic) ? worst.at(topic) : Found::same;
     // Without an id, a record that was removed while we read is no reason to ask the group: the answer waits
     // until our own transaction has ended.
-    if (!differs(is) && (id == IdIs::same || id == IdIs::unknown)) {
-      if (is == Found::same) adopt(*topic, id_now);
+    if (!differs(compared) && (id == IdIs::same || id == IdIs::unknown)) {
+      if (compared == Found::same) adopt(*topic, id_now);
       topic->compared = now;
       topic->doubted.reset();
     } else {
@@ -311,22 +311,23 @@ absl::Status KafkaSource::decide(Topic& topic, const Evidence& e, const std::set
     // The answer waits for the end of our own transaction.
     if (!asked.ok() && doubted < kGroupAnswers) return absl::UnavailableError(asked.status().message());
   }
-  const SameTopic is = is_same_topic(e.id_is, e.found, e.left, note);
-  if (is == SameTopic::go_on) {
+  const SameTopic identity = is_same_topic(e.id_is, e.found, e.left, note);
+  if (identity == SameTopic::go_on) {
     if (e.found == Found::same) adopt(topic, e.id);
     topic.doubted.reset();
     return absl::OkStatus();
   }
-  if (is == SameTopic::wait || doubted < kSettled)
+  if (identity == SameTopic::wait || doubted < kSettled)
     return absl::UnavailableError(e.differs.empty() ? "a broker reports the topic that was deleted"
                                                     : e.differs);
-  if ((is == SameTopic::read_again || is == SameTopic::read_all) && options_.recreated_stops.empty())
-    return begin_again(topic, e.id, is == SameTopic::read_all ? topic.moved + 1 : 0, there);
-  return stops(topic, e, is);
+  if ((identity == SameTopic::read_again || identity == SameTopic::read_all) &&
+      options_.recreated_stops.empty())
+    return begin_again(topic, e.id, identity == SameTopic::read_all ? topic.moved + 1 : 0, there);
+  return stops(topic, e, identity);
 }
 
-absl::Status KafkaSource::stops(const Topic& topic, const Evidence& e, SameTopic is) const {
-  if (is == SameTopic::read_again)
+absl::Status KafkaSource::stops(const Topic& topic, const Evidence& e, SameTopic identity) const {
+  if (identity == SameTopic::read_again)
     return absl::FailedPreconditionError(
         fmt::format("{}: the topic was deleted and created again. {}", e.differs, options_.recreated_stops));
   const auto go_back = [&](const std::vector<std::string>& to) {
@@ -348,13 +349,14 @@ absl::Status KafkaSource::stops(const Topic& topic, const Evidence& e, SameTopic
                     "beginning: {3}",
                     topic.name, options_.group, go_back(on), go_back(beginning)));
   }
-  const std::string what = is == SameTopic::lost ? "the brokers have lost records that were read. "
-                                                 : "either the topic was deleted and created again, or the "
-                                                   "brokers have lost records that were read. "
-                                                   "In both cases, ";
+  const std::string what = identity == SameTopic::lost
+                               ? "the brokers have lost records that were read. "
+                               : "either the topic was deleted and created again, or the "
+                                 "brokers have lost records that were read. "
+                                 "In both cases, ";
   const std::string helps = options_.order_is_lost.empty()
                                 ? fmt::format("{} back to where it is the same, and start again: {}",
-                                              is == SameTopic::lost ? "Go" : "go", go_back(e.back))
+                                              identity == SameTopic::lost ? "Go" : "go", go_back(e.back))
                                 : options_.order_is_lost;
   return absl::FailedPreconditionError(fmt::format("{}: {}{}", e.differs, what, helps));
 }
