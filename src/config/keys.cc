@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "config/key_kinds.h"
+#include "formats/presets.h"
 
 namespace doppel {
 namespace {
@@ -108,16 +109,14 @@ void signature_keys(const Add& add) {
 
 // How to find the document in a record.
 void input_keys(const Add& add) {
+  std::vector<std::string> formats = preset_names();
+  formats.emplace_back(kSignedFormat);
   add(word_key(
-      "input.format", AT(input.format),
-      {"auto", "json", "avro", "text", "html", "scrapy-cluster", "ache", "nutch", "news-please", "heritrix",
-       "pages-jsonl", "warc", "signed"},
+      "input.format", AT(input.format), formats,
       "What a record is: json (an object), avro (with a schema), text or html (the whole record), warc (one "
       "record), the format of a crawler, signed (made by doppel sign), or auto: json for lines, a text or "
       "a page for whole files, WARC files by their content."));
-  add(word_key("input.signed_format", AT(input.signed_format),
-               {"auto", "json", "avro", "text", "html", "scrapy-cluster", "ache", "nutch", "news-please",
-                "heritrix", "pages-jsonl", "warc"},
+  add(word_key("input.signed_format", AT(input.signed_format), preset_names(),
                "With input.format signed: the format that the records had before they were signed. scan and "
                "tune find it in the file."));
   add(list_key("input.id", AT(input.id_fields),

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "absl/strings/str_join.h"
 #include "base/reason.h"
 #include "base/status.h"
 #include "base/strings.h"
@@ -107,12 +108,12 @@ bool needs_registry(const FormatOptions& options) {
 
 absl::Status check_format(const FormatOptions& options) {
   if (!is_signed(options) && !is_preset(options.format)) {
-    return invalid(fmt::format("input.format: \"{}\" is not one of {}, {}", options.format, preset_names(),
-                               kSignedFormat));
+    return invalid(fmt::format("input.format: \"{}\" is not one of {}, {}", options.format,
+                               absl::StrJoin(preset_names(), ", "), kSignedFormat));
   }
   if (!is_preset(options.signed_format)) {
-    return invalid(
-        fmt::format("input.signed_format: \"{}\" is not one of {}", options.signed_format, preset_names()));
+    return invalid(fmt::format("input.signed_format: \"{}\" is not one of {}", options.signed_format,
+                               absl::StrJoin(preset_names(), ", ")));
   }
   if (preset_of(options.format).has_schema) RETURN_IF_ERROR(check_schema(options));
   for (const std::string& status : options.statuses) {

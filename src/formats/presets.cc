@@ -132,12 +132,9 @@ const Preset& preset_of(std::string_view format) {
   return found == kPresets.end() ? kPresets[0] : *found;
 }
 
-std::string preset_names() {
-  std::string out;
-  for (const Preset& preset : kPresets) {
-    if (!out.empty()) out += ", ";
-    out += preset.name;
-  }
+std::vector<std::string> preset_names() {
+  std::vector<std::string> out;
+  for (const Preset& preset : kPresets) out.emplace_back(preset.name);
   return out;
 }
 

@@ -3,8 +3,10 @@
 // docs/pipelines.md names the producers.
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "formats/decoder.h"
@@ -35,8 +37,8 @@ const Preset& preset_of(std::string_view format);
 // Refuses a format that is not read from files.
 absl::Status check_format_of_files(std::string_view format);
 
-// The names separated by ", ", for messages.
-std::string preset_names();
+// The names, in the order in which they are listed.
+std::vector<std::string> preset_names();
 bool is_preset(std::string_view format);
 
 // Returns the options, with the preset's lists in place of those that have their defaults.
