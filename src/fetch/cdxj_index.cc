@@ -107,7 +107,7 @@ std::vector<std::string> CdxjIndex::files() const {
   return out;
 }
 
-absl::StatusOr<WarcPlace> CdxjIndex::find(std::string_view url, std::optional<int64_t> time_ms) const {
+absl::StatusOr<RecordLocation> CdxjIndex::find(std::string_view url, std::optional<int64_t> time_ms) const {
   std::optional<CdxjLine> best;
   const auto distance = [&](const CdxjLine& line) {
     // Of two captures at the same distance the first one stays. Without a time, the latest capture wins.
@@ -141,7 +141,7 @@ absl::StatusOr<WarcPlace> CdxjIndex::find(std::string_view url, std::optional<in
   const std::string when = time_ms ? " at " + format_time(*time_ms) : std::string();
   if (!best || (time_ms && distance(*best) > kToleranceMs))
     return absl::NotFoundError(fmt::format("no CDXJ file has a capture of {}{}", url.substr(0, 500), when));
-  return WarcPlace{std::move(best->filename), best->offset};
+  return RecordLocation{std::move(best->filename), best->offset};
 }
 
 }  // namespace doppel

@@ -31,7 +31,7 @@ class CdxjIndex {
 
   // Returns the capture of this URL at this time, to the second, or else the nearest one within a minute;
   // without a time, the latest one. NotFound: there is none. Unavailable: a file cannot be read.
-  absl::StatusOr<WarcPlace> find(std::string_view url, std::optional<int64_t> time_ms) const;
+  absl::StatusOr<RecordLocation> find(std::string_view url, std::optional<int64_t> time_ms) const;
 
  private:
   explicit CdxjIndex(std::vector<std::string> paths) : paths_(std::move(paths)) {}

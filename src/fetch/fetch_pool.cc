@@ -180,7 +180,7 @@ void FetchPool::work() {
 
 // Reads the wanted record. Follows a revisit record to its original, if that can be found.
 absl::StatusOr<std::string> FetchPool::read(Fetch& fetch, uint64_t round) const {
-  WarcPlace place = fetch.place;
+  RecordLocation place = fetch.place;
   if (place.filename.empty()) {
     ASSIGN_OR_RETURN(place, cdxj_->find(fetch.url, fetch.time_ms));
     if (!is_safe_filename(place.filename))
@@ -191,7 +191,7 @@ absl::StatusOr<std::string> FetchPool::read(Fetch& fetch, uint64_t round) const 
   if (!head.ok()) return absl::DataLossError(head.status().message());
   RETURN_IF_ERROR(check_target(*head, fetch.url));
   if (head->type != WarcType::revisit || !cdxj_ || head->refers_to_uri.empty()) return record;
-  const absl::StatusOr<WarcPlace> original =
+  const absl::StatusOr<RecordLocation> original =
       cdxj_->find(head->refers_to_uri, parse_time(head->refers_to_date));
   if (!original.ok() || !is_safe_filename(original->filename)) return record;
   absl::StatusOr<std::string> followed = read_at(*original, round);
@@ -205,7 +205,7 @@ absl::StatusOr<std::string> FetchPool::read(Fetch& fetch, uint64_t round) const 
 }
 
 // Reads from the first root that has the record.
-absl::StatusOr<std::string> FetchPool::read_at(const WarcPlace& place, uint64_t round) const {
+absl::StatusOr<std::string> FetchPool::read_at(const RecordLocation& place, uint64_t round) const {
   absl::StatusOr<std::string> record = absl::NotFoundError("there is no root to look for WARC files");
   for (const std::unique_ptr<WarcRoot>& root : roots_) {
     absl::StatusOr<std::string> here = root->read(place, round);

@@ -47,7 +47,7 @@ struct Fetch {
   bool wanted = false;
   bool payload_known = false;  // so it is not wanted
   bool known_missing = false;  // `reason` comes from an earlier run
-  WarcPlace place;             // no file name: look the record up by URL and time
+  RecordLocation place;        // no file name: look the record up by URL and time
   std::string url;             // the record must belong to it
   std::optional<int64_t> time_ms;
 
@@ -96,7 +96,7 @@ class FetchPool {
   void work();
   std::optional<size_t> choose(Clock::time_point now, std::optional<Clock::time_point>& next) const;
   absl::StatusOr<std::string> read(Fetch& fetch, uint64_t round) const;
-  absl::StatusOr<std::string> read_at(const WarcPlace& place, uint64_t round) const;
+  absl::StatusOr<std::string> read_at(const RecordLocation& place, uint64_t round) const;
   void end(size_t i, absl::StatusOr<std::string> record);
   void finish(size_t i, FetchResult result, std::string reason);
   bool is_full() const { return held_ >= max_bytes_; }

@@ -162,7 +162,7 @@ class LocalRoot final : public WarcRoot {
  public:
   LocalRoot(std::string root, const WarcRootOptions& options) : root_(std::move(root)), options_(options) {}
 
-  absl::StatusOr<std::string> read(const WarcPlace& place, uint64_t round) override {
+  absl::StatusOr<std::string> read(const RecordLocation& place, uint64_t round) override {
     Fd fd = find(place.filename, round);
     if (!fd.ok()) return absl::NotFoundError(fmt::format("{} is not below {}", place.filename, root_));
     RecordAssembler assembler(options_.max_bytes);
@@ -355,7 +355,7 @@ class HttpRoot final : public WarcRoot {
     while (base_.ends_with('/')) base_.pop_back();
   }
 
-  absl::StatusOr<std::string> read(const WarcPlace& place, uint64_t /*round*/) override {
+  absl::StatusOr<std::string> read(const RecordLocation& place, uint64_t /*round*/) override {
     absl::StatusOr<std::string> record = read_one(place.filename, place.offset);
     // A file that is still being written has another name.
     if (absl::IsNotFound(record.status())) {

@@ -11,7 +11,7 @@
 
 namespace doppel {
 
-struct WarcPlace {
+struct RecordLocation {
   std::string filename;
   uint64_t offset = 0;
 };
@@ -29,7 +29,7 @@ class WarcRoot {
   // Returns the record; kRecordPadding more bytes are readable behind it. NotFound: it is not here; another
   // root may have it. Unavailable: try again later. All other errors are final. `round` grows from batch to
   // batch.
-  virtual absl::StatusOr<std::string> read(const WarcPlace& place, uint64_t round) = 0;
+  virtual absl::StatusOr<std::string> read(const RecordLocation& place, uint64_t round) = 0;
 };
 
 // `root` is "http://host/path", "https://...", or an existing directory.

@@ -272,7 +272,7 @@ class ScriptedRoot final : public WarcRoot {
   };
   explicit ScriptedRoot(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
-  absl::StatusOr<std::string> read(const WarcPlace& place, uint64_t) override {
+  absl::StatusOr<std::string> read(const RecordLocation& place, uint64_t) override {
     std::unique_lock lock(state_->mutex);
     ++state_->reads;
     state_->most_under_way = std::max(state_->most_under_way, ++state_->under_way);
