@@ -372,7 +372,7 @@ absl::Status KafkaSink::dead_letter(const Record& record, std::string_view stage
 
 // ---- the end of originals
 
-absl::Status KafkaSink::write_end(const End& end) {
+absl::Status KafkaSink::write_original_removed(const RemovedOriginal& end) {
   if (options_.events_off) return absl::OkStatus();
   Metadata metadata;
   RETURN_IF_ERROR(decode_metadata(end.metadata, metadata));
@@ -392,8 +392,8 @@ absl::Status KafkaSink::write_end(const End& end) {
 }
 
 absl::Status KafkaSink::removals(const Decided& decided) {
-  return write_removed(decided, originals_, [&](const End& end) {
-    const absl::Status written = write_end(end);
+  return write_removed(decided, originals_, [&](const RemovedOriginal& end) {
+    const absl::Status written = write_original_removed(end);
     forget_shown(decided.work.resolved, end.seq);
     outbox_.add_log(options_.index_log.name,
                     put_log_removed(outbox_.bytes(), {.seq = end.seq, .trusted_ms = end.trusted_ms}));
@@ -414,8 +414,9 @@ absl::Status KafkaSink::expirations(const Resolved& resolved) {
   const bool moved = resolved.lowest_live > expire.lowest_live || clock != expire.clock;
   expire.lowest_live = std::max(expire.lowest_live, resolved.lowest_live);
   expire.clock = clock;
-  ASSIGN_OR_RETURN(const Seq announced, write_expired(resolved, expire.announced, engine_, originals_,
-                                                      [&](const End& end) { return write_end(end); }));
+  ASSIGN_OR_RETURN(const Seq announced,
+                   write_expired(resolved, expire.announced, engine_, originals_,
+                                 [&](const RemovedOriginal& end) { return write_original_removed(end); }));
   for (Seq seq = expire.announced; seq < announced; ++seq) {
     const size_t at = outbox_.bytes().size();
     put_log_key(outbox_.bytes(), seq);

@@ -17,8 +17,8 @@
 #include "kafka/pace.h"
 #include "kafka/records.h"
 #include "kafka/transactor.h"
-#include "pipeline/ends.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/removals.h"
 #include "records/events.h"
 #include "state/index_log.h"
 
@@ -83,7 +83,7 @@ class KafkaSink final : public Sink {
   absl::Status dead_letter(const Record& record, std::string_view stage, std::string_view reason);
   absl::Status unique_copy(const Record& record);
   absl::Status removals(const Decided& decided);
-  absl::Status write_end(const End& end);
+  absl::Status write_original_removed(const RemovedOriginal& end);
   absl::Status expirations(const Resolved& resolved);
   void advance(const Batch& batch);
   void event_headers(std::string_view type, std::string_view id);

@@ -12,7 +12,7 @@
 #include "engine/originals.h"
 #include "engine/sign.h"
 #include "index/index.h"
-#include "pipeline/ends.h"
+#include "pipeline/removals.h"
 #include "state/state_dir.h"
 
 namespace doppel {

@@ -82,7 +82,7 @@ absl::Status FilesSink::write_better(const Decided& decided, const BetterCopy& b
 }
 
 absl::Status FilesSink::ends(const Decided& decided) {
-  const auto write = [&](const End& end) -> absl::Status {
+  const auto write = [&](const RemovedOriginal& end) -> absl::Status {
     Metadata metadata;
     RETURN_IF_ERROR(decode_metadata(end.metadata, metadata));
     line_.clear();

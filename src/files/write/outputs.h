@@ -12,7 +12,7 @@
 #include "files/parquet/row_copy.h"
 #include "formats/decoder.h"
 #include "index/index.h"
-#include "pipeline/ends.h"
+#include "pipeline/removals.h"
 #include "records/events.h"
 
 namespace doppel {

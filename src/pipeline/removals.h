@@ -24,21 +24,21 @@ class StoredOriginals {
   virtual absl::StatusOr<Original> original(Seq seq) = 0;
 };
 
-struct End {
+struct RemovedOriginal {
   Seq seq = 0;
   RemovalReason reason{};
   int64_t trusted_ms = kNoTime;
   std::string_view metadata;
 };
-using WriteEnd = std::function<absl::Status(const End&)>;
+using WriteRemoved = std::function<absl::Status(const RemovedOriginal&)>;
 
 // Writes the originals that the batch removed, in the order of removal.
-absl::Status write_removed(const Decided& decided, StoredOriginals& originals, const WriteEnd& write);
+absl::Status write_removed(const Decided& decided, StoredOriginals& originals, const WriteRemoved& write);
 
 // Writes the dead originals below resolved.lowest_live, starting at `announced`. All are dead at once, but
 // they are announced in steps, so that batches stay bounded. Returns the number up to which all are
 // announced; if that is less than lowest_live, there are more.
 absl::StatusOr<Seq> write_expired(const Resolved& resolved, Seq announced, const Engine& engine,
-                                  StoredOriginals& originals, const WriteEnd& write);
+                                  StoredOriginals& originals, const WriteRemoved& write);
 
 }  // namespace doppel

@@ -1,6 +1,6 @@
 // The promises of docs/events.md about original-removed: how a stream is cut into batches may only move these
 // events among the others. The same events come, and none before a copy that names its original.
-#include "pipeline/ends.h"
+#include "pipeline/removals.h"
 
 #include <gtest/gtest.h>
 
@@ -72,7 +72,7 @@ class Ends : public ::testing::Test {
         EXPECT_FALSE(ended.contains(original)) << steps[at + i].name << " names " << original;
         out.documents.push_back(steps[at + i].name + "=" + original);
       }
-      const auto write = [&](const End& end) {
+      const auto write = [&](const RemovedOriginal& end) {
         const std::string original(end.metadata);
         EXPECT_TRUE(ended.insert(original).second) << original << " ends twice";
         out.ends.push_back(original + ": " + std::string(removal_reason_name(end.reason)));

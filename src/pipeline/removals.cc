@@ -1,4 +1,4 @@
-#include "pipeline/ends.h"
+#include "pipeline/removals.h"
 
 #include <algorithm>
 
@@ -13,10 +13,10 @@ constexpr Seq kEndsAtOnce = 2000;
 
 }  // namespace
 
-absl::Status write_removed(const Decided& decided, StoredOriginals& originals, const WriteEnd& write) {
+absl::Status write_removed(const Decided& decided, StoredOriginals& originals, const WriteRemoved& write) {
   const Resolved& resolved = decided.work.resolved;
   for (const Removed& removed : resolved.removed) {
-    End end{.seq = removed.seq, .reason = removed.reason};
+    RemovedOriginal end{.seq = removed.seq, .reason = removed.reason};
     if (!resolved.rows.empty() && removed.seq >= resolved.rows.front().seq) {
       // The original came with this batch.
       const Seq row = removed.seq - resolved.rows.front().seq;
@@ -42,7 +42,7 @@ absl::Status write_removed(const Decided& decided, StoredOriginals& originals, c
 }
 
 absl::StatusOr<Seq> write_expired(const Resolved& resolved, Seq announced, const Engine& engine,
-                                  StoredOriginals& originals, const WriteEnd& write) {
+                                  StoredOriginals& originals, const WriteRemoved& write) {
   // Originals of this batch that are already dead are announced after the next batch.
   const Seq stored = resolved.rows.empty() ? resolved.lowest_live : resolved.rows.front().seq;
   const Seq end = std::min({resolved.lowest_live, announced + kEndsAtOnce, stored});
