@@ -56,20 +56,20 @@ void append_number(std::string& out, double number) {
 
 void append_value(std::string& out, Form form, const Value& value) {
   std::visit(
-      [&](const auto& is) {
-        using T = std::decay_t<decltype(is)>;
+      [&](const auto& content) {
+        using T = std::decay_t<decltype(content)>;
         if constexpr (std::is_same_v<T, std::string_view>) {
-          if (form == Form::text && is_plain(is)) {
-            out.append(is);
+          if (form == Form::text && is_plain(content)) {
+            out.append(content);
           } else {
-            append_json_string(out, is);
+            append_json_string(out, content);
           }
         } else if constexpr (std::is_same_v<T, bool>) {
-          out.append(is ? "true" : "false");
+          out.append(content ? "true" : "false");
         } else if constexpr (std::is_same_v<T, double>) {
-          append_number(out, is);
+          append_number(out, content);
         } else {
-          out.append(std::to_string(is));
+          out.append(std::to_string(content));
         }
       },
       value.is());

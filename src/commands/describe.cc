@@ -193,13 +193,13 @@ void bash_flag_cases(std::string& out, const std::string& command, const Command
     std::vector<std::string> patterns;
     patterns.reserve(flag.names.size());
     for (const std::string& name : flag.names) patterns.push_back(fmt::format("'{} {}'", command, name));
-    const std::string of = absl::StrJoin(patterns, "|");
+    const std::string pattern = absl::StrJoin(patterns, "|");
     if (flag.offer == Offer::choices) {
-      out += fmt::format("    {}) offer=words values='{}' ;;\n", of, absl::StrJoin(flag.choices, " "));
+      out += fmt::format("    {}) offer=words values='{}' ;;\n", pattern, absl::StrJoin(flag.choices, " "));
     } else if (flag.offer == Offer::directories) {
-      out += fmt::format("    {}) offer=directories ;;\n", of);
+      out += fmt::format("    {}) offer=directories ;;\n", pattern);
     } else if (flag.offer == Offer::nothing) {
-      out += fmt::format("    {}) offer=nothing ;;\n", of);
+      out += fmt::format("    {}) offer=nothing ;;\n", pattern);
     }
   }
   for (const CommandDescription& sub : described.subcommands) bash_flag_cases(out, command, sub);

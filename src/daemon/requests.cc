@@ -99,13 +99,13 @@ void ForgetRequests::take(const std::string& name) {
     request.found = known.shown.found = before->found;
   }
   request.begins = [this, name](Seq below, uint64_t found) {
-    Known& it = known_.at(name);
-    it.shown = {.stage = "removing", .of = found, .below = below, .found = found};
-    if (write_whole(path(name, ".progress"), it.shown.line() + "\n")) return;
+    Known& begun = known_.at(name);
+    begun.shown = {.stage = "removing", .of = found, .below = below, .found = found};
+    if (write_whole(path(name, ".progress"), begun.shown.line() + "\n")) return;
     log::warn(
         "the progress of a request cannot be written; if the daemon is killed now, originals that arrive "
         "until its next start are forgotten, too",
-        {{"request", it.line}, {"path", path(name, ".progress")}});
+        {{"request", begun.line}, {"path", path(name, ".progress")}});
   };
   known.ticket = forgetting_.ask(std::move(request));
   if (known.ticket != nullptr) known_.emplace(name, std::move(known));  // else later

@@ -522,9 +522,9 @@ void PayloadGroups::tie(const Capture& copy, const Capture& original) {
     nodes_[first].earliest = nodes_[second].earliest;
 }
 
-PayloadGroups::Key PayloadGroups::earliest(Key of) {
-  const auto found = by_key_.find(of);
-  return found == by_key_.end() ? of : nodes_[top(found->second)].earliest.key;
+PayloadGroups::Key PayloadGroups::earliest(Key capture) {
+  const auto found = by_key_.find(capture);
+  return found == by_key_.end() ? capture : nodes_[top(found->second)].earliest.key;
 }
 
 size_t PayloadGroups::node(const Capture& capture) {

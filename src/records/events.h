@@ -125,9 +125,9 @@ class PayloadGroups {
 
   void tie(const Capture& copy, const Capture& original);
 
-  // Returns the earliest capture of the group of `of`; among equals, the one that was an original first.
+  // Returns the earliest capture of the group of this one; among equals, the one that was an original first.
   // Unknown times are later than all others.
-  Key earliest(Key of);
+  Key earliest(Key capture);
 
  private:
   struct Node {

@@ -290,8 +290,8 @@ absl::Status ArrowRows::read_cell(size_t column, tables::Cell& out) {
   if (field.column.kind != tables::Kind::value) {
     std::string& json = json_[column];
     json.clear();
-    const auto lookup = [this](const Field& of, const tables::Cell& place, tables::Cell& value) {
-      return find(of, place, value);
+    const auto lookup = [this](const Field& of_field, const tables::Cell& place, tables::Cell& value) {
+      return find(of_field, place, value);
     };
     RETURN_IF_ERROR(values_[column].append(row_, lookup, row_bytes_, json));
     out = {.there = true, .bytes = json};

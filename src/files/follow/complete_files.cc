@@ -77,9 +77,9 @@ bool CompleteFiles::take(const std::string& path, Batch& batch, std::vector<Foll
     return true;
   }
   FollowPosition& position = uses_.position;
-  const uint64_t is = whole_mark_of(fd.get(), info);
-  if (position.knows_whole(is)) {
-    position.set_whole(hash, is);  // it may have been renamed
+  const uint64_t whole = whole_mark_of(fd.get(), info);
+  if (position.knows_whole(whole)) {
+    position.set_whole(hash, whole);  // it may have been renamed
     return true;
   }
   if (position.whole_at(hash) != 0) position.count_another(path);

@@ -109,7 +109,7 @@ struct Rewriter::State {
   absl::Status decide_one(const PayloadCopy& event);
   absl::Status stays(const WarcPlace& copy, std::string_view why);
   absl::StatusOr<std::string> decide(const Placed& copy, const Placed& original);
-  absl::Status compare(const NamedRecord& said, const WarcPlace& copy, const NamedRecord& said_original,
+  absl::Status compare(const NamedRecord& named, const WarcPlace& copy, const NamedRecord& named_original,
                        const WarcPlace& original);
   const Original& original_at(const WarcPlace& place);
   absl::Status write_file(const InputFile& file, const std::string& to,
@@ -234,19 +234,19 @@ absl::StatusOr<std::string> Rewriter::State::decide(const Placed& copy, const Pl
 
 // The place that the event names, or the one to which another run has moved the record since.
 std::optional<WarcPlace> Rewriter::State::place_of(const NamedRecord& record) {
-  const std::optional<WarcPlace> said = files.find(record);
-  if (record.record_id.empty() || (said && records.is_at(*said, record.record_id))) return said;
+  const std::optional<WarcPlace> named = files.find(record);
+  if (record.record_id.empty() || (named && records.is_at(*named, record.record_id))) return named;
   const std::optional<WarcPlace> found = records.find(record.record_id);
-  return found ? found : said;
+  return found ? found : named;
 }
 
 // Replaces the copy, or returns why it stays as the message of an error.
-absl::Status Rewriter::State::compare(const NamedRecord& said, const WarcPlace& copy,
-                                      const NamedRecord& said_original, const WarcPlace& original) {
+absl::Status Rewriter::State::compare(const NamedRecord& named, const WarcPlace& copy,
+                                      const NamedRecord& named_original, const WarcPlace& original) {
   const Original& kept = original_at(original);
   if (!kept.wrong.empty()) return invalid("its original: " + kept.wrong);
-  ASSIGN_OR_RETURN(const WarcRecord of, parse_warc_record(kept.head));
-  if (!said_original.is(of)) {
+  ASSIGN_OR_RETURN(const WarcRecord kept_record, parse_warc_record(kept.head));
+  if (!named_original.is(kept_record)) {
     problem(fmt::format("{}: byte {}: another record than the event names", files.file(original.file).shown(),
                         original.offset));
     return invalid("the original's place holds another record");
@@ -258,7 +258,7 @@ absl::Status Rewriter::State::compare(const NamedRecord& said, const WarcPlace& 
     return invalid("it cannot be read");
   }
   ASSIGN_OR_RETURN(const WarcRecord record, parse_warc_record(at->head));
-  if (!said.is(record)) {
+  if (!named.is(record)) {
     problem(fmt::format("{}: byte {}: another record than the event names", file.shown(), copy.offset));
     return invalid("its place holds another record");
   }
@@ -266,13 +266,15 @@ absl::Status Rewriter::State::compare(const NamedRecord& said, const WarcPlace& 
   if (!at->alone) return invalid("other records are packed together with it");
   if (at->body_bytes != kept.body_bytes || at->body != kept.body)
     return invalid("its payload is stored in other bytes than the original's");
-  if (parse_time(of.date) > parse_time(record.date)) return invalid("its original is later");
-  if (records.answers_post(of, kept.head))
+  if (parse_time(kept_record.date) > parse_time(record.date)) return invalid("its original is later");
+  if (records.answers_post(kept_record, kept.head))
     return invalid("its original answers a POST request, so players do not find it by its URI");
   if (records.is_referred_to(record)) return invalid("a revisit record of the crawler refers to it");
-  if (record.record_id == of.record_id || (record.target_uri == of.target_uri && record.date == of.date))
+  if (record.record_id == kept_record.record_id ||
+      (record.target_uri == kept_record.target_uri && record.date == kept_record.date))
     return invalid("its original has the same id, or URI and date, by which players look it up");
-  ASSIGN_OR_RETURN(const std::string revisit, revisit_of_record(at->head, at->http_head, of, said.digest));
+  ASSIGN_OR_RETURN(const std::string revisit,
+                   revisit_of_record(at->head, at->http_head, kept_record, named.digest));
   std::string packed = revisit;
   if (const std::unique_ptr<Packer> packer = make_packer(file.packing); packer != nullptr) {
     packed.clear();
@@ -474,18 +476,18 @@ absl::Status Rewriter::verify() {
   std::vector<Wanted> wanted;
   absl::flat_hash_set<size_t> captures;
   for (const InputFile& file : all) {
-    const auto visit = [&](const Record& of) {
-      const absl::StatusOr<WarcRecord> record = parse_warc_record(of.value);
+    const auto visit = [&](const Record& stored) {
+      const absl::StatusOr<WarcRecord> record = parse_warc_record(stored.value);
       if (!record.ok()) return;
       if (record->type == WarcType::response &&
-          !s.records.answers_post(*record, of.value.substr(0, record->head_bytes))) {
+          !s.records.answers_post(*record, stored.value.substr(0, record->head_bytes))) {
         std::string digest(record->payload_digest);
-        if (digest.empty()) digest = payload_digest_of(*record, of.rest.get());
+        if (digest.empty()) digest = payload_digest_of(*record, stored.rest.get());
         captures.insert(key_of(record->target_uri, record->date, digest));
       }
-      if (!of.warc_offset || s.new_records.erase({file.shown(), *of.warc_offset}) == 0) return;
+      if (!stored.warc_offset || s.new_records.erase({file.shown(), *stored.warc_offset}) == 0) return;
       wanted.push_back({key_of(record->refers_to_uri, record->refers_to_date, record->payload_digest),
-                        fmt::format("{}: byte {}", file.shown(), *of.warc_offset),
+                        fmt::format("{}: byte {}", file.shown(), *stored.warc_offset),
                         fmt::format("{} of {} with {}", record->refers_to_uri, record->refers_to_date,
                                     record->payload_digest)});
     };

@@ -241,8 +241,8 @@ Marks marks_of_element(std::string_view name) {
   if (name == "nav" || name == "footer" || name == "menu") return kMarkBoilerplate | kMarkSite;
   if (name == "dialog") return kMarkBoilerplate | kMarkConsent;
   if (name == "form") return kMarkForm;
-  for (std::string_view said : {"aside", "figcaption"}) {
-    if (name == said) return kMarkBoilerplate;
+  for (std::string_view other : {"aside", "figcaption"}) {
+    if (name == other) return kMarkBoilerplate;
   }
   return 0;
 }

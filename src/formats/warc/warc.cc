@@ -166,8 +166,8 @@ std::optional<size_t> payload_begin(const WarcRecord& record) {
 }
 
 std::string payload_digest_of(const WarcRecord& record, const RecordRest* rest) {
-  std::string said = sha1_of_header(record.payload_digest);
-  if (!said.empty()) return said;
+  std::string own = sha1_of_header(record.payload_digest);
+  if (!own.empty()) return own;
   if (rest != nullptr) return rest->payload_digest;
   const std::optional<size_t> begin = payload_begin(record);
   if (!begin || record.block.size() != record.content_length) return {};

@@ -447,9 +447,9 @@ absl::Status reach(const std::string& address, std::chrono::milliseconds patienc
 absl::StatusOr<Speaks> ask_listener(const std::string& address, std::chrono::milliseconds patience) {
   const Deadline deadline = std::chrono::steady_clock::now() + patience;
   ASSIGN_OR_RETURN(const Socket plain, connect_to(address, deadline));
-  const std::string said = answer_to(plain, kAskVersions, 8, deadline);
-  if (said.size() == 8 && said.substr(4) == kCorrelation) return Speaks::plain;
-  if (is_tls(said)) return Speaks::tls;
+  const std::string answer = answer_to(plain, kAskVersions, 8, deadline);
+  if (answer.size() == 8 && answer.substr(4) == kCorrelation) return Speaks::plain;
+  if (is_tls(answer)) return Speaks::tls;
   const Deadline again = std::chrono::steady_clock::now() + patience;
   ASSIGN_OR_RETURN(const Socket encrypted, connect_to(address, again));
   return is_tls(answer_to(encrypted, kHello, 2, again)) ? Speaks::tls : Speaks::neither;

@@ -97,10 +97,10 @@ namespace {
 
 // The same documents under the same settings give the same index, byte for byte, so they get the same epoch.
 Epoch epoch_of_rebuild(const WantedLog& wanted, const HashKey& key) {
-  const std::string of = wanted.data_scheme + wanted.rule + wanted.cluster + *wanted.rebuilt_from;
+  const std::string described = wanted.data_scheme + wanted.rule + wanted.cluster + *wanted.rebuilt_from;
   Epoch out{};
-  store(out.data(), key.derive("epoch" + of));
-  store(out.data() + 8, key.derive("of a rebuild" + of));
+  store(out.data(), key.derive("epoch" + described));
+  store(out.data() + 8, key.derive("of a rebuild" + described));
   out[6] = static_cast<uint8_t>((out[6] & 0x0f) | 0x80);  // a UUID of version 8
   out[8] = static_cast<uint8_t>((out[8] & 0x3f) | 0x80);
   return out;

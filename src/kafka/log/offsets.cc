@@ -223,20 +223,20 @@ absl::StatusOr<std::vector<ChosenOffset>> read_chosen_offsets(const std::string&
 }
 
 std::string ChosenOffset::text() const {
-  const std::string of = fmt::format("{}/{}=", place.topic, place.partition);
+  const std::string partition = fmt::format("{}/{}=", place.topic, place.partition);
   switch (at) {
     case At::beginning:
-      return of + "beginning";
+      return partition + "beginning";
     case At::end:
-      return of + "end";
+      return partition + "end";
     case At::end_at:
-      return fmt::format("{}{}{}", of, kEndAt, value);
+      return fmt::format("{}{}{}", partition, kEndAt, value);
     case At::time:
-      return of + format_time(value);
+      return partition + format_time(value);
     case At::offset:
       break;
   }
-  return fmt::format("{}{}", of, value);
+  return fmt::format("{}{}", partition, value);
 }
 
 absl::StatusOr<ChosenOffset> fixed(const ChosenOffset& chosen, kafka::Cluster& cluster) {
