@@ -22,7 +22,7 @@ namespace {
 constexpr size_t kFindGrain = 16;  // documents that a thread takes at a time
 
 // A batch and the work on it.
-struct Lane {
+struct BatchInProgress {
   Batch batch;
   Work work;
   BatchTimes times;
@@ -58,15 +58,15 @@ void count_relations(const Outcome& outcome, Counters& counters) {
   }
 }
 
-void count(const Lane& lane, Counters& counters) {
-  counters.problems += lane.batch.problems.size();
-  counters.records += lane.batch.records.size();
-  counters.bytes += lane.batch.bytes;
-  counters.listings_capped += lane.work.resolved.listings_capped;
-  counters.prints_capped += lane.work.resolved.prints_capped;
-  for (size_t i = 0; i < lane.batch.records.size(); ++i) {
-    const Outcome& outcome = lane.work.resolved.outcomes[i];
-    const SignedDocument& document = lane.work.sign.documents[i];
+void count(const BatchInProgress& current, Counters& counters) {
+  counters.problems += current.batch.problems.size();
+  counters.records += current.batch.records.size();
+  counters.bytes += current.batch.bytes;
+  counters.listings_capped += current.work.resolved.listings_capped;
+  counters.prints_capped += current.work.resolved.prints_capped;
+  for (size_t i = 0; i < current.batch.records.size(); ++i) {
+    const Outcome& outcome = current.work.resolved.outcomes[i];
+    const SignedDocument& document = current.work.sign.documents[i];
     const Reason reason = document.reason.empty() ? Reason::none : reason_of(document.reason);
     const bool bytes_only = is_bytes_only(reason);
     if (outcome.verdict == Verdict::unique || outcome.verdict == Verdict::duplicate) {
@@ -86,7 +86,7 @@ void count(const Lane& lane, Counters& counters) {
         ++(outcome.kind == Kind::exact       ? counters.exact
            : outcome.kind == Kind::contained ? counters.partial
                                              : counters.near);
-        counters.duplicate_bytes += lane.batch.records[i].value.size();
+        counters.duplicate_bytes += current.batch.records[i].value.size();
         break;
       case Verdict::unscored:
         ++counters.unscored;
@@ -154,16 +154,16 @@ class Run {
   absl::Status read_and_sign() {
     more_ = false;
     if (p_.stop()) return absl::OkStatus();
-    Lane& lane = *next_;
-    lane.times = {};
+    BatchInProgress& current = *next_;
+    current.times = {};
     {
-      const Timed timed(lane.times.read);
-      ASSIGN_OR_RETURN(more_, reader_.next(lane.batch));
+      const Timed timed(current.times.read);
+      ASSIGN_OR_RETURN(more_, reader_.next(current.batch));
     }
     if (!more_) return absl::OkStatus();
-    stages_.start_sign(lane.work, lane.batch.records.size(),
-                       [this, &lane](int worker, size_t i, SignedDocument& out, uint8_t* slices) {
-                         signers_[worker].sign(lane.batch.records[i], out, slices);
+    stages_.start_sign(current.work, current.batch.records.size(),
+                       [this, &current](int worker, size_t i, SignedDocument& out, uint8_t* slices) {
+                         signers_[worker].sign(current.batch.records[i], out, slices);
                        });
     return absl::OkStatus();
   }
@@ -273,33 +273,33 @@ class Run {
   // Called by RESOLVE for a document whose payload was known, so it was not read.
   absl::Status read_late(size_t i) {
     if (!p_.read_now) return absl::OkStatus();
-    Lane& lane = *now_;
-    RETURN_IF_ERROR(p_.read_now(lane.batch.records[i], lane.batch.memory));
+    BatchInProgress& current = *now_;
+    RETURN_IF_ERROR(p_.read_now(current.batch.records[i], current.batch.memory));
     if (!late_signer_) late_signer_.emplace(new_signer());
     const auto num_perm = static_cast<size_t>(p_.engine.options().scheme.num_perm);
-    late_signer_->sign(lane.batch.records[i], lane.work.sign.documents[i],
-                       lane.work.sign.slices.data() + i * num_perm);
-    return p_.engine.match(lane.work, i, i + 1, counters_.match);
+    late_signer_->sign(current.batch.records[i], current.work.sign.documents[i],
+                       current.work.sign.slices.data() + i * num_perm);
+    return p_.engine.match(current.work, i, i + 1, counters_.match);
   }
 
   absl::Status settle() {
     if (!unsettled_) return absl::OkStatus();
     unsettled_ = false;
-    Lane& lane = *settling_;
+    BatchInProgress& current = *settling_;
     {
-      const Timed timed(lane.times.settle);
+      const Timed timed(current.times.settle);
       RETURN_IF_ERROR(p_.sink.settle());
     }
     if (p_.journal != nullptr) {
-      const Timed timed(lane.times.commit);
-      RETURN_IF_ERROR(p_.journal->commit(lane.batch, lane.work.resolved, p_.sink.position()));
+      const Timed timed(current.times.commit);
+      RETURN_IF_ERROR(p_.journal->commit(current.batch, current.work.resolved, p_.sink.position()));
     }
-    count(lane, counters_);
+    count(current, counters_);
     const Counters& c = counters_;
     DOPPEL_CHECK(c.records == c.unique + c.duplicates() + c.unscored + c.rejected + c.skipped + c.removals,
                  "the counts of all verdicts add up to the records", c.records, c.unique, c.duplicates(),
                  c.unscored, c.rejected, c.skipped, c.removals);
-    p_.observe({lane.batch, lane.work}, lane.times);
+    p_.observe({current.batch, current.work}, current.times);
     p_.progress(counters_);
     return absl::OkStatus();
   }
@@ -309,10 +309,10 @@ class Run {
   ReadAhead reader_;
   std::vector<RecordSigner> signers_;
   std::optional<RecordSigner> late_signer_;  // for the thread that resolves
-  std::array<Lane, 3> lanes_;
-  Lane* now_ = &lanes_[0];
-  Lane* next_ = &lanes_[1];
-  Lane* settling_ = &lanes_[2];
+  std::array<BatchInProgress, 3> in_progress_;
+  BatchInProgress* now_ = &in_progress_[0];
+  BatchInProgress* next_ = &in_progress_[1];
+  BatchInProgress* settling_ = &in_progress_[2];
   const ResolveHelp help_{.read = [this](size_t i) { return read_late(i); },
                           .again =
                               [this](size_t i, const Deaths& deaths, const RelateHint& hint) {
