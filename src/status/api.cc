@@ -73,7 +73,7 @@ std::optional<Response> Api::find(const Request& request, const OriginalsWanted&
     return http::token_needed(
         "the lookup of an id reads the names of all originals: a bearer token is needed");
   const bool open = request.token == Request::Token::none_configured;
-  const Turn::Lock one(searching_, open ? milliseconds(0) : kAnswerTime);
+  const OneAtATime::Lock one(searching_, open ? milliseconds(0) : kAnswerTime);
   if (!one.owns())
     return try_again(429, "another id is being looked up, and lookups run one at a time; try again");
   const milliseconds time = open ? parts_.open_search : parts_.token_search;

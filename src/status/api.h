@@ -91,7 +91,7 @@ class Api {
 
   const ApiParts parts_;
   const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
-  mutable Turn searching_;  // one search at a time
+  mutable OneAtATime searching_;  // one search at a time
 };
 
 }  // namespace doppel

@@ -45,30 +45,30 @@ class Mailbox {
 
 // Admits one caller at a time and refuses callers that wait too long. (A std::timed_mutex would do the same,
 // but TSan does not know its timed lock.)
-class Turn {
+class OneAtATime {
  public:
   // Holds the turn if it became free within `patience` (owns()).
   class Lock {
    public:
-    Lock(Turn& turn, std::chrono::milliseconds patience) : turn_(turn) {
-      std::unique_lock lock(turn_.mutex_);
-      owns_ = turn_.free_.wait_for(lock, patience, [&] { return !turn_.taken_; });
-      if (owns_) turn_.taken_ = true;
+    Lock(OneAtATime& one_at_a_time, std::chrono::milliseconds patience) : one_at_a_time_(one_at_a_time) {
+      std::unique_lock lock(one_at_a_time_.mutex_);
+      owns_ = one_at_a_time_.free_.wait_for(lock, patience, [&] { return !one_at_a_time_.taken_; });
+      if (owns_) one_at_a_time_.taken_ = true;
     }
     ~Lock() {
       if (!owns_) return;
       {
-        const std::lock_guard lock(turn_.mutex_);
-        turn_.taken_ = false;
+        const std::lock_guard lock(one_at_a_time_.mutex_);
+        one_at_a_time_.taken_ = false;
       }
-      turn_.free_.notify_one();
+      one_at_a_time_.free_.notify_one();
     }
     Lock(const Lock&) = delete;
     Lock& operator=(const Lock&) = delete;
     bool owns() const { return owns_; }
 
    private:
-    Turn& turn_;
+    OneAtATime& one_at_a_time_;
     bool owns_ = false;
   };
 

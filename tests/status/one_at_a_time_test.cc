@@ -12,14 +12,14 @@ namespace {
 
 using std::chrono::milliseconds;
 
-TEST(Turn, OneAtATime) {
-  Turn turn;
+TEST(OneAtATime, AdmitsOneCaller) {
+  OneAtATime turn;
   int inside = 0, all = 0;  // guarded by the turn
   std::vector<std::jthread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < 500; ++i) {
-        const Turn::Lock one(turn, std::chrono::minutes(1));
+        const OneAtATime::Lock one(turn, std::chrono::minutes(1));
         ASSERT_TRUE(one.owns());
         EXPECT_EQ(++inside, 1);
         ++all;
@@ -31,15 +31,15 @@ TEST(Turn, OneAtATime) {
   EXPECT_EQ(all, 2000);
 }
 
-TEST(Turn, SendsAwayWhoWaitsTooLong) {
-  Turn turn;
+TEST(OneAtATime, SendsAwayWhoWaitsTooLong) {
+  OneAtATime turn;
   {
-    const Turn::Lock one(turn, milliseconds(0));
+    const OneAtATime::Lock one(turn, milliseconds(0));
     EXPECT_TRUE(one.owns());
-    const Turn::Lock other(turn, milliseconds(1));
+    const OneAtATime::Lock other(turn, milliseconds(1));
     EXPECT_FALSE(other.owns());
   }
-  const Turn::Lock again(turn, milliseconds(0));
+  const OneAtATime::Lock again(turn, milliseconds(0));
   EXPECT_TRUE(again.owns());
 }
 
