@@ -157,10 +157,7 @@ ScanPage ScanReport::page(const Counters& c) const {
   page.documents = c.unique + c.duplicates();
   page.bytes = bytes_;
   page.copied_bytes = copied_bytes_;
-  page.contained = c.contained;
-  page.contains = c.contains;
-  page.shares = c.shares;
-  page.similar = c.similar;
+  page.counts = c.related;
   page.related = related_;
   page.folders = folders_.top(kScanPlaces);
   page.hosts = hosts_.top(kScanPlaces);

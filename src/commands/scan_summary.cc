@@ -79,14 +79,14 @@ void print_summary(const Counters& c, const Engine& engine, const Bodies& bodies
   if (c.match.checks_capped != 0) {
     print_err("  {} had more candidates than max_checks\n", counted(c.match.checks_capped, "document"));
   }
-  if (c.contained + c.contains + c.shares != 0) {
-    print_err("  of the unique ones, {} are parts of others; {} have others in them; {} share a passage\n",
-              with_commas(c.contained), with_commas(c.contains), with_commas(c.shares));
+  std::string related;
+  for (const Relation relation : kRelations) {
+    const uint64_t count = c.related[relation];
+    if (count != 0)
+      related +=
+          fmt::format("{} {} {}", related.empty() ? "" : ";", with_commas(count), relation_of_many(relation));
   }
-  if (c.similar != 0) {
-    print_err("  of the unique ones, {} are less similar to an original than the threshold\n",
-              with_commas(c.similar));
-  }
+  if (!related.empty()) print_err("  of the unique ones,{}\n", related);
   if (cut.documents != 0) {
     print_err("  passages cut out of {} unique ones, {}{}\n", with_commas(cut.documents),
               human_bytes(cut.bytes),

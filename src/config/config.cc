@@ -17,6 +17,7 @@
 #include "config/values.h"
 #include "config/yaml_file.h"
 #include "engine/limits.h"
+#include "engine/rule.h"
 #include "engine/shard_set.h"
 #include "fmt/format.h"
 #include "index/banding.h"
@@ -274,11 +275,10 @@ class Loader {
   void check_relations() {
     const Options& o = config_.options;
     const std::set<std::string> names(o.relations.begin(), o.relations.end());
+    const std::vector<std::string> all = relation_names();
     for (const std::string& name : names) {
-      if (name != "near" && name != "contained" && name != "contains" && name != "shares" &&
-          name != "similar")
-        wrong_together({"relations"},
-                       fmt::format("\"{}\" is not one of near, contained, contains, shares, similar", name));
+      if (std::find(all.begin(), all.end(), name) == all.end())
+        wrong_together({"relations"}, fmt::format("\"{}\" is not one of {}", name, absl::StrJoin(all, ", ")));
     }
     if (!names.contains("near")) wrong_together({"relations"}, "doppel always looks for near; name it, too");
     if (o.cut != CutTexts::nothing) check_cut(names.contains("shares"));

@@ -81,12 +81,10 @@ int kind_of(Kind kind) {
   return DOPPEL_NONE;
 }
 
-int relation_of(Relation relation) {
-  return relation == Relation::contained  ? DOPPEL_IS_CONTAINED
-         : relation == Relation::contains ? DOPPEL_CONTAINS
-         : relation == Relation::shares   ? DOPPEL_SHARES
-                                          : DOPPEL_SIMILAR;
-}
+static_assert(static_cast<int>(Relation::contained) == DOPPEL_IS_CONTAINED &&
+              static_cast<int>(Relation::contains) == DOPPEL_CONTAINS &&
+              static_cast<int>(Relation::shares) == DOPPEL_SHARES &&
+              static_cast<int>(Relation::similar) == DOPPEL_SIMILAR);
 
 // Calls insert() or query() with the documents, and turns what it says into structures of C.
 template <typename Judge>
@@ -116,7 +114,7 @@ doppel_judgements* judgements_of(const doppel_document* documents, size_t count,
     for (const RelatedOriginal& related : each.related) {
       all.push_back({.id = related.id.c_str(),
                      .id_size = related.id.size(),
-                     .relation = relation_of(related.relation),
+                     .relation = static_cast<int>(related.relation),
                      .of_document = related.of_document,
                      .of_original = related.of_original,
                      .passages = out->passages.data() + out->passages.size(),

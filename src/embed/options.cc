@@ -13,10 +13,12 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/status.h"
 #include "base/strings.h"
 #include "engine/limits.h"
+#include "engine/rule.h"
 #include "state/scheme.h"
 #include "state/state_dir.h"
 
@@ -96,7 +98,7 @@ Scheme choose_scheme(const Index::Options& given, Chosen& chosen, const HashKey&
 
 absl::StatusOr<RelationRule> choose_relations(const Index::Options& given, Chosen& chosen,
                                               int shingle_words) {
-  ASSIGN_OR_RETURN(std::string names, relation_names(given.relations.value_or(std::vector<std::string>())));
+  ASSIGN_OR_RETURN(std::string names, chosen_relations(given.relations.value_or(std::vector<std::string>())));
   if (!chosen.is_new()) {
     const std::string_view was = chosen.text("relations").empty() ? "near" : chosen.text("relations");
     if (given.relations && names != was) chosen.differ("relations", was, std::string_view(names));
@@ -216,8 +218,6 @@ constexpr NamedOption kOptions[] = {
     {"create_if_missing", &Options::create_if_missing},
 };
 
-constexpr std::string_view kRelationNames[] = {"near", "contained", "contains", "shares", "similar"};
-
 absl::Status is_not(const NamedOption& option, std::string_view value, const std::string& right) {
   return invalid(fmt::format("{}: \"{}\" is not {}", option.name, value, right));
 }
@@ -233,7 +233,7 @@ absl::Status check(const NamedOption& option, const std::optional<Value>& value)
 }
 absl::Status check(const NamedOption&, bool) { return absl::OkStatus(); }
 absl::Status check(const NamedOption& option, const Strings& given) {
-  return option.name == "relations" ? relation_names(given).status() : absl::OkStatus();
+  return option.name == "relations" ? chosen_relations(given).status() : absl::OkStatus();
 }
 absl::Status check(const NamedOption& option, const std::string& key) {
   const absl::Status status = parse_hash_key(key).status();
@@ -311,19 +311,18 @@ absl::Status check_options(const Index::Options& given) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> relation_names(const std::vector<std::string>& given) {
-  const auto has = [](const auto& names, std::string_view name) {
-    return std::find(std::begin(names), std::end(names), name) != std::end(names);
-  };
+absl::StatusOr<std::string> chosen_relations(const std::vector<std::string>& given) {
+  const std::vector<std::string> names = relation_names();
   for (const std::string& name : given) {
-    if (!has(kRelationNames, name))
-      return invalid(
-          fmt::format("relations: \"{}\" is not one of near, contained, contains, shares, similar{}", name,
-                      did_you_mean(name, {std::begin(kRelationNames), std::end(kRelationNames)})));
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      return invalid(fmt::format("relations: \"{}\" is not one of {}{}", name, absl::StrJoin(names, ", "),
+                                 did_you_mean(name, names)));
   }
   std::string out = "near";
-  for (const std::string_view name : kRelationNames)
-    if (name != "near" && has(given, name)) out += fmt::format(",{}", name);
+  for (const Relation relation : kRelations) {
+    const std::string_view name = relation_name(relation);
+    if (std::find(given.begin(), given.end(), name) != given.end()) out += fmt::format(",{}", name);
+  }
   return out;
 }
 

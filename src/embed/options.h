@@ -23,6 +23,6 @@ absl::StatusOr<EngineOptions> embed_options(const Index::Options& given, std::st
 absl::Status check_options(const Index::Options& given);
 
 // Relations in the form of an index: "near,contained". InvalidArgument names one that is unknown.
-absl::StatusOr<std::string> relation_names(const std::vector<std::string>& given);
+absl::StatusOr<std::string> chosen_relations(const std::vector<std::string>& given);
 
 }  // namespace doppel

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
+#include <numeric>
 
 #include "sketch/overlap.h"
 
@@ -241,18 +243,34 @@ std::optional<Related> relate(const RelationRule& rule, TextMap& map, const Comm
   return out;
 }
 
-std::string_view relation_name(Relation relation) {
-  switch (relation) {
-    case Relation::contained:
-      return "contained";
-    case Relation::contains:
-      return "contains";
-    case Relation::shares:
-      return "shares";
-    case Relation::similar:
-      return "similar";
-  }
-  return "";
+namespace {
+
+struct Words {
+  std::string_view name, of_many, verb;
+};
+// By Relation.
+constexpr Words kWords[] = {
+    {"contained", "are parts of others", "is a part of"},
+    {"contains", "have others in them", "has in it"},
+    {"shares", "share a passage", "shares a passage with"},
+    {"similar", "are less similar to an original than the threshold", "is similar to"},
+};
+static_assert(std::size(kWords) == kRelations.size());
+
+const Words& words_of(Relation relation) { return kWords[static_cast<size_t>(relation)]; }
+
+}  // namespace
+
+std::string_view relation_name(Relation relation) { return words_of(relation).name; }
+std::string_view relation_of_many(Relation relation) { return words_of(relation).of_many; }
+std::string_view relation_verb(Relation relation) { return words_of(relation).verb; }
+
+std::vector<std::string> relation_names() {
+  std::vector<std::string> out{"near"};
+  for (const Relation relation : kRelations) out.emplace_back(relation_name(relation));
+  return out;
 }
+
+uint64_t RelationCounts::sum() const { return std::accumulate(each.begin(), each.end(), uint64_t{0}); }
 
 }  // namespace doppel

@@ -103,8 +103,7 @@ std::string describe_rule(const Rule& rule) {
   const RelationRule& r = rule.relations;
   if (r.any()) {
     std::string names = "near";
-    for (const Relation relation :
-         {Relation::contained, Relation::contains, Relation::shares, Relation::similar})
+    for (const Relation relation : kRelations)
       if (r.knows(relation)) names += "," + std::string(relation_name(relation));
     out += line("relations", names);
   }

@@ -3,6 +3,7 @@
 // duplicate of the most similar one (ties: the earliest); otherwise it becomes an original. Similarities are
 // pairs of integers and are compared without rounding.
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -18,7 +19,24 @@ namespace doppel {
 
 // Relations besides near duplicates: one text contains most of the other, the two share a passage, or they
 // are nearly as similar as duplicates (docs/partial-copies.md).
+inline constexpr std::array kRelations{Relation::contained, Relation::contains, Relation::shares,
+                                       Relation::similar};
 std::string_view relation_name(Relation relation);
+// The names as settings: near, then those of kRelations.
+std::vector<std::string> relation_names();
+// What many unique documents do, such as "share a passage", and what one does to the other, such as "shares a
+// passage with".
+std::string_view relation_of_many(Relation relation);
+std::string_view relation_verb(Relation relation);
+
+// Unique documents, by their strongest relation.
+struct RelationCounts {
+  std::array<uint64_t, kRelations.size()> each{};
+  uint64_t& operator[](Relation relation) { return each[static_cast<size_t>(relation)]; }
+  uint64_t operator[](Relation relation) const { return each[static_cast<size_t>(relation)]; }
+  uint64_t sum() const;
+  bool operator==(const RelationCounts&) const = default;
+};
 
 // Which relations an index reports besides `near`, and their limits.
 struct RelationRule {

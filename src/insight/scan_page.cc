@@ -216,20 +216,20 @@ std::string shares_in_words(const PageRelated& related) {
 }
 
 void add_related(Lines& out, const ScanPage& page, const EngineOptions& engine) {
-  if (page.contained + page.contains + page.shares + page.similar == 0) return;
+  if (page.counts.sum() == 0) return;
+  std::string counts;
+  for (const Relation relation : kRelations) {
+    const uint64_t count = page.counts[relation];
+    if (count != 0)
+      counts +=
+          fmt::format("{}{} {}", counts.empty() ? "" : ", ", with_commas(count), relation_of_many(relation));
+  }
   out.line("<h2>Related documents</h2>");
-  out.line(
-      "<p>Of the unique documents, {} are parts of others, {} have others in them, {} share a passage with "
-      "another one, and {} are less similar to another one than the threshold.</p>",
-      with_commas(page.contained), with_commas(page.contains), with_commas(page.shares),
-      with_commas(page.similar));
+  out.line("<p>Of the unique documents, {}.</p>", counts);
   for (const PageRelated& related : page.related) {
-    const std::string_view verb = related.relation == Relation::contained  ? "is a part of"
-                                  : related.relation == Relation::contains ? "has in it"
-                                  : related.relation == Relation::shares   ? "shares a passage with"
-                                                                           : "is similar to";
     out.line("<h3>A &nbsp;{} <span class=\"quiet\">{}</span> B &nbsp;{}</h3>\n<p>{}</p>",
-             name_of(related.document), verb, name_of(related.original), shares_in_words(related));
+             name_of(related.document), relation_verb(related.relation), name_of(related.original),
+             shares_in_words(related));
     if (!related.document.text || !related.original.text || out.size() > kScanPageBytes) continue;
     const std::string &a = *related.document.text, &b = *related.original.text;
     const Explanation found = explain(engine, {related.original.name, b, ""}, {related.document.name, a, ""});

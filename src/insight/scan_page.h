@@ -79,7 +79,7 @@ struct ScanPage {
   std::vector<PageGroup> groups;  // those with the most copies, first the largest
   uint64_t other_groups = 0, other_copies = 0, other_bytes = 0;
   PagePlaces folders, hosts;
-  uint64_t contained = 0, contains = 0, shares = 0, similar = 0;
+  RelationCounts counts;  // of related
   std::vector<PageRelated> related;
   std::string no_texts;  // why there are no texts; empty: there are
 };

@@ -110,7 +110,7 @@ void StreamMetrics::count_document(const Decided& decided, size_t i) {
   if (outcome.verdict == Verdict::unique || outcome.verdict == Verdict::duplicate) {
     count_similarity(outcome);
     const std::optional<Relation> relation = strongest_relation(outcome);
-    if (relation && outcome.verdict == Verdict::unique) ++tally_.relations[static_cast<size_t>(*relation)];
+    if (relation && outcome.verdict == Verdict::unique) ++tally_.relations[*relation];
   } else if (outcome.verdict == Verdict::unscored) {
     ++tally_.unscored[static_cast<size_t>(reason_of(decided.work.sign.documents[i].reason))];
   } else if (outcome.verdict == Verdict::rejected) {
@@ -262,13 +262,12 @@ void StreamMetrics::collect(Families& out) const {
       "doppel_listings_capped_total",
       "How often a band did not list an original because it already listed max_listed under the same key.",
       static_cast<double>(tally_.listings_capped));
-  for (size_t each = 0; each < tally_.relations.size(); ++each) {
-    const auto relation = static_cast<Relation>(each);
+  for (const Relation relation : kRelations) {
     const RelationRule& rule = options_.rule.relations;
     if (relation == Relation::similar ? !rule.knows(relation) : !rule.on()) continue;
     out.counter("doppel_relations_total",
                 "Unique documents that are related to originals, by their strongest relation.",
-                static_cast<double>(tally_.relations[each]),
+                static_cast<double>(tally_.relations[relation]),
                 {{"relation", std::string(relation_name(relation))}, {"replay", replay}});
   }
   if (options_.rule.relations.on()) {

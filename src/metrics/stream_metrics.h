@@ -58,8 +58,8 @@ class StreamMetrics {
     uint64_t problems = 0;
     std::array<uint64_t, 5> removals{};  // by RemovalReason, including what RESOLVE removes by itself
     uint64_t listings_capped = 0, prints_capped = 0, checks_capped = 0;
-    uint64_t better = 0;                  // better copies
-    std::array<uint64_t, 4> relations{};  // of unique documents, by the strongest Relation of each
+    uint64_t better = 0;  // better copies
+    RelationCounts relations;
   };
 
   void count_document(const Decided& decided, size_t i);

@@ -39,25 +39,6 @@ class Timed {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-void count_relations(const Outcome& outcome, Counters& counters) {
-  const std::optional<Relation> strongest = strongest_relation(outcome);
-  if (!strongest) return;
-  switch (*strongest) {
-    case Relation::contained:
-      ++counters.contained;
-      break;
-    case Relation::contains:
-      ++counters.contains;
-      break;
-    case Relation::shares:
-      ++counters.shares;
-      break;
-    case Relation::similar:
-      ++counters.similar;
-      break;
-  }
-}
-
 void count(const BatchInProgress& current, Counters& counters) {
   counters.problems += current.batch.problems.size();
   counters.records += current.batch.records.size();
@@ -79,7 +60,8 @@ void count(const BatchInProgress& current, Counters& counters) {
         if (bytes_only) ++counters.bytes_unique;
         ++counters.unique;
         if (outcome.again) ++counters.again;
-        count_relations(outcome, counters);
+        if (const std::optional<Relation> strongest = strongest_relation(outcome))
+          ++counters.related[*strongest];
         break;
       case Verdict::duplicate:
         if (bytes_only) ++counters.bytes_copies;

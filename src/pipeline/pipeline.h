@@ -53,8 +53,7 @@ struct Counters {
   uint64_t pages = 0;         // judged by the text of a page
   std::map<std::string, uint64_t> guessed_charsets;  // of judged texts, by charset
   uint64_t too_large = 0;  // of unique and duplicates: records whose text was too large
-  // Unique documents, by their strongest relation.
-  uint64_t contained = 0, contains = 0, shares = 0, similar = 0;
+  RelationCounts related;
   uint64_t partial = 0;  // documents that are duplicates because they are contained
   uint64_t listings_capped = 0, prints_capped = 0;
   std::map<std::string, uint64_t> skipped_by, unscored_by;  // by reason

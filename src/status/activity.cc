@@ -43,10 +43,7 @@ Sample sample_of(const Counters& c, int64_t now_ms) {
           .rejected = c.rejected,
           .skipped = c.skipped,
           .partial = c.partial,
-          .contained = c.contained,
-          .contains = c.contains,
-          .shares = c.shares,
-          .similar = c.similar,
+          .related = c.related,
           .bytes = c.bytes,
           .duplicate_bytes = c.duplicate_bytes};
 }

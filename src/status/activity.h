@@ -58,7 +58,7 @@ struct Sample {
   int64_t at_ms = 0;
   uint64_t documents = 0, unique = 0, exact = 0, near = 0, unscored = 0, rejected = 0, skipped = 0;
   uint64_t partial = 0;  // duplicates because an original contains them
-  uint64_t contained = 0, contains = 0, shares = 0, similar = 0;  // unique, and related: see Counters
+  RelationCounts related;
   uint64_t copies() const { return exact + near + partial; }
   uint64_t bytes = 0, duplicate_bytes = 0;
 };

@@ -41,8 +41,6 @@ void totals(std::string& out, const PageData& d) {
   const uint64_t documents = b.documents - a.documents, exact = b.exact - a.exact, near = b.near - a.near;
   const uint64_t copies = b.copies() - a.copies(), judged = b.unique - a.unique + copies;
   const uint64_t partial = b.partial - a.partial;
-  const uint64_t related = b.contained - a.contained + b.contains - a.contains + b.shares - a.shares;
-  const uint64_t similar = b.similar - a.similar;
   out += "<section class=wide id=rates><h2>The last hour</h2>\n<dl>";
   fact(out, "documents", count(documents));
   fact(out, "per second", rate(static_cast<double>(documents) / seconds));
@@ -51,12 +49,10 @@ void totals(std::string& out, const PageData& d) {
   fact(out, "exact copies", count(exact));
   if (partial != 0) fact(out, "copies of a part", count(partial));
   fact(out, "dedup ratio", percent(copies, judged));
-  if (related != 0) {
-    fact(out, "unique, contained in an original", count(b.contained - a.contained));
-    fact(out, "unique, contain an original", count(b.contains - a.contains));
-    fact(out, "unique, share a passage", count(b.shares - a.shares));
+  for (const Relation relation : kRelations) {
+    const uint64_t related = b.related[relation] - a.related[relation];
+    if (related != 0) fact(out, fmt::format("unique that {}", relation_of_many(relation)), count(related));
   }
-  if (similar != 0) fact(out, "unique, similar to an original", count(similar));
   fact(out, "share of bytes", percent(b.duplicate_bytes - a.duplicate_bytes, b.bytes - a.bytes));
   fact(out, "rejected", count(b.rejected - a.rejected));
   fact(out, "skipped or without text", count(b.skipped - a.skipped + b.unscored - a.unscored));

@@ -75,8 +75,7 @@ TEST(ClustersCommand, JoinsWhatIsContained) {
   write_file(dir / "in.jsonl", line("whole", 0, 600) + line("half", 0, 300) + line("half2", 1, 300) +
                                    line("wrap", 0, 600, 500) + line("quote", 200, 400, 900) +
                                    line("first", 2'000, 2'600) + line("draft", 2'000, 2'450, 150));
-  const std::string relations =
-      " --set relations=near,contained,contains,similar --set report_from=.5 ";
+  const std::string relations = " --set relations=near,contained,contains,similar --set report_from=.5 ";
   write_file(dir / "events", run_doppel("scan -q" + relations + (dir / "in.jsonl")).out);
   EXPECT_THAT(read_file(dir / "events"), HasSubstr(R"("relation":"similar")"));
   const std::string apart = run_doppel("clusters --events " + (dir / "events")).out;

@@ -91,16 +91,16 @@ TEST(Page, ShowsRequests) {
 TEST(Page, CountsRelations) {
   PageData data{.now_ms = 9'000'000};
   data.samples = {{.at_ms = 1'000}, {.at_ms = 9'000'000, .documents = 10, .unique = 4, .near = 5}};
-  EXPECT_THAT(status_page(data), Not(HasSubstr("in an original")));
+  EXPECT_THAT(status_page(data), Not(HasSubstr("unique that")));
   data.samples.back().partial = 1;
-  data.samples.back().contained = 3;
-  data.samples.back().shares = 2;
+  data.samples.back().related[Relation::contained] = 3;
+  data.samples.back().related[Relation::shares] = 2;
   const std::string page = status_page(data);
   EXPECT_THAT(page, HasSubstr("<dt>copies of a part</dt><dd>1</dd>"));
   EXPECT_THAT(page, HasSubstr("<dt>dedup ratio</dt><dd>60.0 %</dd>"));
-  EXPECT_THAT(page, HasSubstr("<dt>unique, contained in an original</dt><dd>3</dd>"));
-  EXPECT_THAT(page, HasSubstr("<dt>unique, contain an original</dt><dd>0</dd>"));
-  EXPECT_THAT(page, HasSubstr("<dt>unique, share a passage</dt><dd>2</dd>"));
+  EXPECT_THAT(page, HasSubstr("<dt>unique that are parts of others</dt><dd>3</dd>"));
+  EXPECT_THAT(page, Not(HasSubstr("<dt>unique that have others in them</dt>")));
+  EXPECT_THAT(page, HasSubstr("<dt>unique that share a passage</dt><dd>2</dd>"));
 }
 
 // The rates cover the last half minute, not the hour.
