@@ -37,7 +37,7 @@ from ._inputs import is_paths, paths_or_table
 from ._job import File, Job, check_outside, relative_files, write_whole
 from ._parquet import OnError, given_rows, is_of_the_file, message_of, on_this_machine, parquet_batches, schema_of, skips
 from ._places import Place, Remote, Where, discard, each, exists, for_reader, local_path, put_in_place, several, writing
-from ._progress import Progress, bar
+from ._progress import Progress, bar, steps
 from ._report import report_page
 from ._settings import JobSettings, check_names, pairs
 from ._sources import stage, staged_table, table_identity
@@ -246,12 +246,15 @@ def clean(
     }
     src = paths_or_table(src, text)
     staged = not is_paths(src)
-    files = [] if staged else relative_files(src, reading)
+    files = [] if staged else relative_files(src, reading, progress)
     check_outside(files, out, "dst")
     needed = [text, *([id] if id is not None else []), *([chooser.column] if chooser.column is not None else [])]
     skip = skips(on_error)
-    for file, schema in zip(files, each(schema_of, [file.source for file in files])) if not skip else ():
-        check_columns(schema, needed, str(file.source))
+    if not skip:
+        with steps(progress, "reading columns", len(files)) as done:
+            schemas = each(schema_of, [file.source for file in files], done)
+        for file, schema in zip(files, schemas):
+            check_columns(schema, needed, str(file.source))
     job = Job(out, asked, restart, state)
     if staged:
         files = _staged(job, src, text, id)
@@ -259,14 +262,17 @@ def clean(
     if skip and not staged:
         files, skipped = _readable(job, files, needed)
     if not staged or files:
-        job.take(files)
+        job.take(files, progress)
     table = None if clusters is None else writing_to.place(clusters)
     table = os.path.abspath(table) if isinstance(table, str) else table
     page = None if report is None else os.path.abspath(local_path(report, "report", "a page"))
     for name, place in (("clusters", table), ("report", page)):
         if place is not None:
             check_outside([File(place, "")], out, name)
-    whole = len(job.state["written"]) == len(job.state["files"]) and all(each(exists, list(map(job.target, job.state["files"]))))
+    whole = len(job.state["written"]) == len(job.state["files"])
+    if whole:
+        with steps(progress, "looking at the output", len(job.state["files"])) as done:
+            whole = all(each(exists, list(map(job.target, job.state["files"])), done))
     listed = table is None or (job.state.get("clusters") == str(table) and exists(table))
     shown = page is None or (job.state.get("report") == page and os.path.exists(page))
     if job.state.get("done") and staged and not (whole and listed and shown):
@@ -379,7 +385,8 @@ def _work(
 ) -> None:  # fmt: skip
     import pyarrow.parquet as parquet
 
-    total = 2 * sum(each(lambda file: int(parquet.read_metadata(for_reader(file.source)).num_rows), files))
+    with steps(progress, "counting rows", len(files)) as done:
+        total = 2 * sum(each(lambda file: int(parquet.read_metadata(for_reader(file.source)).num_rows), files, done))
     with bar(progress, total) as report:
         with _index(job, path, settings) as index:
             _judge(job, index, files, text, id, chooser, report)

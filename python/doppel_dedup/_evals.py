@@ -18,7 +18,7 @@ from . import _core
 from ._inputs import is_paths, paths_or_table
 from ._job import File, Job, check_outside, relative_files, write_whole
 from ._parquet import OnError, is_of_the_file, message_of, parquet_batches, schema_of, skips
-from ._places import Place, Remote, Where, base_name, discard, each_place, exists, for_reader, is_folder, is_parquet, put_in_place, temporary, writing
+from ._places import Kind, Place, Remote, Where, base_name, discard, each_place, exists, for_reader, is_folder, is_parquet, put_in_place, temporary, writing
 from ._progress import Progress, reporter
 from ._settings import NoSettings, check_names, pairs
 from ._sources import stage
@@ -58,14 +58,14 @@ class Decontaminated:
         return f"<Decontaminated: {self.contaminated:,} of {self.documents:,} documents have items in them, {found:,} of {len(self.items):,} items>"
 
 
-def _copy(places: list[Place], folder: str) -> list[str]:
+def _copy(places: list[tuple[Place, Kind]], folder: str) -> list[str]:
     """Local files as they are, and copies of remote ones. Items of evaluations are few."""
     out: list[str] = []
-    for number, place in enumerate(places):
+    for number, (place, kind) in enumerate(places):
         if not isinstance(place, Remote):
             out.append(place)
             continue
-        files = [file for file, _ in place.files()] if is_folder(place) else [place]
+        files = [file for file, _ in place.files()] if kind == "folder" else [place]
         for file in files:
             path = os.path.join(folder, f"{number}-{len(out)}-{posixpath.basename(str(file))}")
             with file.opened() as source, open(path, "wb") as copy:
@@ -79,7 +79,7 @@ def _files(given: Any, name: str, where: Where) -> Iterator[list[str]]:
     """Paths as they are; a table, a list of rows or remote files as files that go away."""
     with tempfile.TemporaryDirectory(prefix="doppel-") as folder:
         if is_paths(given):
-            yield _copy([place for place, _ in each_place(given, where)], folder)
+            yield _copy([(place, kind) for place, _, kind in each_place(given, where)], folder)
         elif isinstance(given, (list, tuple)) and all(isinstance(row, dict) for row in given):
             path = os.path.join(folder, f"{name}.jsonl")
             with open(path, "w", encoding="utf-8") as file:
@@ -147,10 +147,10 @@ def decontaminate(
     reading, keeping = Where.of_both(storage_options, filesystem)
     to = None if dst is None else keeping.place(dst)
     with _files(evals, "evals", reading) as items:
-        if to is not None and (files := _files_for_a_folder(src, to, reading)):
+        if to is not None and (files := _files_for_a_folder(src, to, reading, progress)):
             asked = {"decontaminate": [names(text), names(id), *rules], "evals": _content(items)}
             job = Job(to, asked, restart, state)
-            job.take(files)
+            job.take(files, progress)
             with reporter(progress, []) as report:
                 for file in files:
                     try:
@@ -164,13 +164,13 @@ def decontaminate(
             raise ValueError("restart: only a job that writes a folder of Parquet files can be begun again")
         if isinstance(to, Remote):
             raise ValueError(f"dst: {to}: only a folder of Parquet files can be written there, from a `src` of Parquet files")
-        remote = [place for place, _ in each_place(src, reading) if isinstance(place, Remote)] if is_paths(src) else []
+        remote = [place for place, _, _ in each_place(src, reading, progress) if isinstance(place, Remote)] if is_paths(src) else []
         if remote and to is not None:
             raise ValueError(f"dst: {to}: of a remote corpus a folder is written; name one")
         if remote:
             with reporter(progress, []) as report:
                 parts: list[dict[str, Any]] = []
-                for file in _remote_parquet(src, reading):
+                for file in _remote_parquet(src, reading, progress):
                     before = sum(part["documents"] for part in parts)
                     parts.append(_streamed(file.source, items, rules, sets, _from(report, before)))
                 said = _all_of(parts)
@@ -207,12 +207,12 @@ def _result(said: dict[str, Any], findings: list[dict[str, Any]], text: list[str
 _COUNTS = ("documents", "texts", "contaminated", "rejected")
 
 
-def _files_for_a_folder(src: Any, dst: Place, where: Where) -> list[File]:
+def _files_for_a_folder(src: Any, dst: Place, where: Where, progress: Progress) -> list[File]:
     """The Parquet files of `src`, if `dst` is a folder for them; otherwise none."""
     if not is_paths(src) or (not is_folder(dst) and os.path.splitext(base_name(dst))[1]):
         return []
     try:
-        files = relative_files(src, where)
+        files = relative_files(src, where, progress)
     except FileNotFoundError:
         return []  # the extension says what is wrong, or reads files of other kinds
     if not all(is_parquet(file.source) for file in files):
@@ -221,8 +221,8 @@ def _files_for_a_folder(src: Any, dst: Place, where: Where) -> list[File]:
     return files
 
 
-def _remote_parquet(src: Any, where: Where) -> list[File]:
-    files = relative_files(src, where)
+def _remote_parquet(src: Any, where: Where, progress: Progress) -> list[File]:
+    files = relative_files(src, where, progress)
     for file in files:
         if not is_parquet(file.source):
             raise ValueError(f"src: {file.source}: only Parquet files can be read there; copy it to this machine first")

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from ._places import (
     Place, Remote, Where, base_name, child, each, identity, is_below, is_empty, local_path, parquet_files, remove, temporary,
 )  # fmt: skip
+from ._progress import Progress, steps
 
 
 class File(NamedTuple):
@@ -18,9 +19,9 @@ class File(NamedTuple):
     name: str  # path below the output
 
 
-def relative_files(src: Any, where: Where = Where()) -> list[File]:
+def relative_files(src: Any, where: Where = Where(), progress: Progress = False) -> list[File]:
     """The Parquet files of `src`, with their paths below the output."""
-    out = [File(*found) for found in parquet_files(src, where)]
+    out = [File(*found) for found in parquet_files(src, where, progress)]
     taken: dict[str, Place] = {}
     for file in out:
         if str(taken.setdefault(file.name, file.source)) != str(file.source):
@@ -118,10 +119,11 @@ class Job:
     def number(self, name: str) -> int:
         return int(self.state["files"].index(name))
 
-    def take(self, files: list[File]) -> None:
+    def take(self, files: list[File], progress: Progress = False) -> None:
         """The files that this run reads. It is an error if one that an earlier run has read has changed, or is gone."""
         given = {file.name: file for file in files}
-        now = dict(zip(given, each(lambda file: identity(file.source), list(given.values()))))
+        with steps(progress, "checking files", len(given)) as report:
+            now = dict(zip(given, each(lambda file: identity(file.source), list(given.values()), report)))
         wrong = []
         for name in self.state["sources"]:
             if name not in given:

@@ -10,7 +10,8 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ._remote import Remote, ahead, each, is_url, remote_at, remote_in, several, shown
+from ._progress import Progress, steps, waiting
+from ._remote import Kind, Remote, ahead, each, is_url, remote_at, remote_in, several, shown
 
 Place = str | Remote
 _ENDINGS = (".parquet", ".parq", ".pq")
@@ -75,8 +76,14 @@ def exists(place: Place) -> bool:
     return place.exists() if isinstance(place, Remote) else os.path.exists(place)
 
 
+def kind_of(place: Place) -> Kind:
+    if isinstance(place, Remote):
+        return place.kind()
+    return "folder" if os.path.isdir(place) else "file" if os.path.exists(place) else None
+
+
 def is_folder(place: Place) -> bool:
-    return place.is_folder() if isinstance(place, Remote) else os.path.isdir(place)
+    return kind_of(place) == "folder"
 
 
 def is_empty(folder: Place) -> bool:
@@ -126,26 +133,36 @@ def fitting(pattern: Place) -> list[Place]:
     return [place for place in found if not is_hidden(base_name(place))]
 
 
-def each_place(paths: Any, where: Where) -> Iterator[tuple[Place, bool]]:
+def each_place(paths: Any, where: Where, progress: Progress = False) -> list[tuple[Place, bool, Kind]]:
     """Files and folders, and what fits patterns: its folders, or its files if there are any. Each with whether it fits one."""
     if hasattr(paths, "read"):
         raise TypeError(f"a {type(paths).__name__} is an open file; give its path, or give it to clean() or deduplicate()")
-    for given in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
-        place = where.place(given)
-        found = [] if is_folder(place) or exists(place) else fitting(place)
-        folders = [is_folder(one) for one in found]
-        yield from ((one, True) for one, folder in zip(found, folders) if folder == all(folders))
+    given = [where.place(path) for path in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]
+    with steps(progress, "looking for files", len(given)) as report:
+        kinds = each(kind_of, given, report)
+    out: list[tuple[Place, bool, Kind]] = []
+    for place, kind in zip(given, kinds):
+        found = []
+        if kind is None:
+            with waiting(progress, f"listing {place}"):
+                found = fitting(place)
+        of_found = each(kind_of, found)
+        only = "folder" if all(one == "folder" for one in of_found) else "file"
+        out += [(one, True, its) for one, its in zip(found, of_found) if (its == "folder") == (only == "folder")]
         if not found:
-            yield place, False
+            out.append((place, False, kind))
+    return out
 
 
-def parquet_files(paths: Any, where: Where = Where()) -> list[tuple[Place, str]]:
+def parquet_files(paths: Any, where: Where = Where(), progress: Progress = False) -> list[tuple[Place, str]]:
     """The Parquet files of paths, folders and patterns. With each its path below the folder that was named, or that fits."""
     out: list[tuple[Place, str]] = []
-    for place, fits in each_place(paths, where):
-        if is_folder(place):
-            out += [(file, os.path.join(base_name(place), name) if fits else name) for file, name in parquet_below(place)]
-        elif not exists(place):
+    for place, fits, kind in each_place(paths, where, progress):
+        if kind == "folder":
+            with waiting(progress, f"listing {place}"):
+                below = parquet_below(place)
+            out += [(file, os.path.join(base_name(place), name) if fits else name) for file, name in below]
+        elif kind is None:
             raise FileNotFoundError(f"{place}: no such file, and no file fits it")
         else:
             out.append((place, base_name(place)))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 Progress = Callable[[int, int], object] | bool | None
+_DELAY = 2.0  # seconds; what takes less is not shown
 
 
 def _size(values: Any) -> int:
@@ -38,6 +40,56 @@ def bar(progress: Progress, total: int, unit: str = " rows") -> Iterator[Callabl
         return
     with tqdm(total=total or None, unit=unit, unit_scale=True) as shown:
         yield shown.update
+
+
+def _tqdm(progress: Progress) -> Any:
+    """The class, if there is one and it is wanted. A program's own function hears of rows only."""
+    if not progress or callable(progress):
+        return None
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return None
+    return tqdm
+
+
+@contextlib.contextmanager
+def steps(progress: Progress, what: str, total: int) -> Iterator[Callable[[int], object]]:
+    """Shows how many files something has been done with, before any row is read. Yields a function to call for each of them.
+
+    `what` is a participle: "looking for files".
+    """
+    tqdm = _tqdm(progress)
+    if tqdm is None:
+        yield lambda more: None
+        return
+    with tqdm(total=total, desc=what, unit=" files", delay=_DELAY, leave=False) as shown:
+        yield shown.update
+
+
+@contextlib.contextmanager
+def waiting(progress: Progress, what: str) -> Iterator[None]:
+    """Shows for how long something has been going on whose end nobody knows."""
+    tqdm = _tqdm(progress)
+    if tqdm is None:
+        yield
+        return
+    done = threading.Event()
+
+    def show() -> None:
+        if done.wait(_DELAY):
+            return
+        with tqdm(desc=what, bar_format="{desc} [{elapsed}]", leave=False) as shown:
+            while not done.wait(1):
+                shown.refresh()
+
+    thread = threading.Thread(target=show, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 _TRIES = 3
 _WAIT = 0.5  # seconds before the second try, then twice as long each time
@@ -28,6 +28,7 @@ _FINAL = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryEr
 _threads = ThreadPoolExecutor(_THREADS, "doppel-remote")
 
 T = TypeVar("T")
+Kind = Literal["file", "folder"] | None  # None: nothing is there
 
 
 def is_url(path: str) -> bool:
@@ -135,14 +136,16 @@ class Remote:
         except FileNotFoundError:
             return False
 
-    def is_folder(self) -> bool:
+    def kind(self) -> Kind:
+        """One request."""
         # A web server has no folders; some list files on a page whose address ends with a slash.
-        if self.protocol in ("http", "https"):
-            return self.path.split("?")[0].endswith("/")
+        web = self.protocol in ("http", "https")
+        if web and self.path.split("?")[0].endswith("/"):
+            return "folder"
         try:
-            return bool(self.info().get("type") == "directory")
+            return "folder" if self.info().get("type") == "directory" and not web else "file"
         except FileNotFoundError:
-            return False
+            return None
 
     def files(self) -> list[tuple[Remote, str]]:
         """All files below this folder, with their paths below it: those in it by name, then those of its folders."""
@@ -344,12 +347,22 @@ class _Ranges(io.RawIOBase):
         super().close()
 
 
-def each(call: Callable[[Any], T], items: list[Any]) -> list[T]:
-    """The results for all items; several requests at once where they are remote."""
-    if not any(isinstance(getattr(item, "source", item), Remote) for item in items):
-        return [call(item) for item in items]
-    with ThreadPoolExecutor(_THREADS) as threads:
-        return list(threads.map(call, items))
+def each(call: Callable[[Any], T], items: list[Any], report: Callable[[int], object] = bool) -> list[T]:
+    """The results for all items; several requests at once where they are remote. Reports each."""
+    if any(isinstance(getattr(item, "source", item), Remote) for item in items):
+        threads = ThreadPoolExecutor(_THREADS)
+        results = threads.map(call, items)
+    else:
+        threads, results = None, map(call, items)
+    out = []
+    try:
+        for result in results:
+            out.append(result)
+            report(1)
+    finally:
+        if threads is not None:
+            threads.shutdown(cancel_futures=True)
+    return out
 
 
 def several(call: Callable[[T], object], items: list[T], at_once: bool) -> None:

@@ -19,7 +19,7 @@ import s3 as server
 from corpus import documents, seed_of_this_run
 from s3 import bucket  # a fixture
 
-from doppel_dedup import Index, _job, _remote, clean, decontaminate, scan_parquet
+from doppel_dedup import Index, _job, _progress, _remote, clean, decontaminate, scan_parquet
 
 
 @pytest.fixture
@@ -75,6 +75,35 @@ def test_clean_writes_where_it_is_told(s3, keep):
     again = clean("s3://bucket/in", "s3://bucket/out", id="id", keep=keep, clusters="s3://bucket/clusters.parquet",
                   storage_options=s3.options, progress=False)  # fmt: skip
     assert again == there and [path for command, path, _ in s3.faults.requests if command in ("PUT", "POST")] == written
+
+
+def test_what_comes_before_the_rows_is_shown(s3, monkeypatch, capfd):
+    monkeypatch.setattr(_progress, "_DELAY", 0, raising=False)
+    everywhere(s3, corpus(random.Random(seed_of_this_run()), rows=300))
+    urls = [f"s3://bucket/in/{name}" for name in ("0.parquet", "2.parquet", "more/1.parquet")]
+    clean(urls, "out", storage_options=s3.options, progress=True)
+    clean("s3://bucket/in", "s3://bucket/out", storage_options=s3.options, progress=True)
+    clean("s3://bucket/in", "s3://bucket/out", storage_options=s3.options, progress=True)  # nothing to do, once it has looked
+    shown = capfd.readouterr().err
+    for what in ("looking for files", "reading columns", "checking files", "counting rows", "looking at the output"):
+        assert f"{what}: " in shown
+    with _progress.waiting(True, "listing s3://bucket/in"):
+        while "listing s3://bucket/in [00:00]" not in shown:
+            shown += capfd.readouterr().err
+    capfd.readouterr()
+    # A program's own function hears of rows only.
+    heard = []
+    clean(urls, "whole", storage_options=s3.options, progress=lambda done, total: heard.append((done, total)))
+    assert {total for _, total in heard} == {600} and heard[-1] == (600, 600) and capfd.readouterr().err == ""
+
+
+def test_each_of_many_urls_is_looked_at_once(s3):
+    everywhere(s3, corpus(random.Random(seed_of_this_run()), rows=300))
+    clean("s3://bucket/in", "out", storage_options=s3.options, progress=False)
+    folder = len(s3.faults.requests)
+    s3.faults.requests.clear()
+    clean([f"s3://bucket/in/{name}" for name in ("0.parquet", "2.parquet", "more/1.parquet")], "whole", storage_options=s3.options, progress=False)
+    assert len(s3.faults.requests) <= folder + 3
 
 
 def test_an_object_is_written_under_its_name_and_nothing_is_copied(s3, monkeypatch):
