@@ -74,6 +74,14 @@ def _copy(places: list[tuple[Place, Kind]], folder: str) -> list[str]:
     return out
 
 
+def _look_for(*arguments: Any) -> dict[str, Any]:
+    """What the extension says. Its messages name settings and flags of the program; here they name arguments."""
+    said = _core.decontaminate(*arguments)
+    for flag, argument in (("input.text names", "text= names"), ("input.id names", "id= names"), ("; --text-field names one", "")):
+        said["messages"] = [message.replace(flag, argument) for message in said["messages"]]
+    return said
+
+
 @contextlib.contextmanager
 def _files(given: Any, name: str, where: Where) -> Iterator[list[str]]:
     """Paths as they are; a table, a list of rows or remote files as files that go away."""
@@ -176,7 +184,7 @@ def decontaminate(
                 said = _all_of(parts)
         else:
             with _files(src, "src", reading) as paths, reporter(progress, [] if is_paths(src) else src) as report:
-                said = _core.decontaminate(items, paths, *rules, "" if to is None else to, sets, report)
+                said = _look_for(items, paths, *rules, "" if to is None else to, sets, report)
     return _result(said, [json.loads(line) for line in said["lines"].splitlines()], names(text))
 
 
@@ -267,7 +275,7 @@ def _look_through(job: Job, file: File, items: list[str], rules: Any, sets: Any,
         return
     os.makedirs(os.path.dirname(target), exist_ok=True)
     kept = f"{temporary(target)}.parquet"  # the extension goes by the name
-    said = _core.decontaminate(items, [file.source], *rules, kept, sets, _from(report, before))
+    said = _look_for(items, [file.source], *rules, kept, sets, _from(report, before))
     if said["documents"] == 0 and said["messages"]:
         raise _NoText(f"src: no text was read: {said['messages'][0]}")
     if said["documents"] == 0:
@@ -323,7 +331,7 @@ def _streamed(source: Place, items: list[str], rules: Any, sets: Any, report: An
         path = os.path.join(folder, "rows.parquet")
         for batch in parquet_batches(source, [], wanted if wanted and out is None else None, _ROWS):
             parquet.write_table(pa.table(batch).select(wanted or batch.schema.names), path, compression="none")
-            said = _core.decontaminate(items, [path], *rules, "", sets, None)
+            said = _look_for(items, [path], *rules, "", sets, None)
             stays = np.ones(len(batch), bool)
             lines = []
             for finding in map(json.loads, said["lines"].splitlines()):
@@ -342,7 +350,7 @@ def _streamed(source: Place, items: list[str], rules: Any, sets: Any, report: An
                 report(first_row)
         if not parts:
             parquet.write_table(pa.table({name: pa.array([], pa.string()) for name in wanted or ["text"]}), path)
-            parts.append(_core.decontaminate(items, [path], *rules, "", sets, None))
+            parts.append(_look_for(items, [path], *rules, "", sets, None))
     return _all_of(parts)
 
 

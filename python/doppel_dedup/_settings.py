@@ -106,6 +106,7 @@ _ELSEWHERE = {
     "dst": ("output", "output_path", "output_dir", "out", "keep"),
     "columns": ("keep",),
     "progress": ("verbose", "show_progress"),
+    "restart": ("overwrite", "force", "exist_ok"),
 }
 
 

@@ -101,6 +101,8 @@ def test_names_of_other_libraries_get_a_hint(tmp_path):
             call(tmp_path, tmp_path / "out", text_column="x")
         with pytest.raises(TypeError, match="^output: no such argument; did you mean dst[?]$"):
             call(tmp_path, tmp_path / "out", output="x")
+        with pytest.raises(TypeError, match="^overwrite: no such argument; did you mean restart[?]$"):
+            call(tmp_path, tmp_path / "out", overwrite=True)
     with pytest.raises(TypeError, match="^keep: no such argument; did you mean dst[?]$"):
         doppel_dedup.decontaminate(tmp_path, tmp_path, keep="x")
     with pytest.raises(TypeError, match="^text_column: no such argument; did you mean text[?]$"):

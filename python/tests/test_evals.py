@@ -152,7 +152,7 @@ def test_no_text_is_an_error(tmp_path):
         for keep in (None, tmp_path / "out"):
             if keep is not None and src != tmp_path / "in":
                 continue
-            with pytest.raises(ValueError, match='src: no text was read: .*no column "body", which input.text names.*the columns are: '):
+            with pytest.raises(ValueError, match='src: no text was read: .*no column "body", which text= names.*the columns are: [^-]*$'):
                 decontaminate(src, items, text="body", dst=keep, progress=False)
     for src in (tmp_path / "rows.jsonl", [{"title": ITEM}]):
         with pytest.raises(ValueError, match='src: no text was read: .*no field "txt"'):
