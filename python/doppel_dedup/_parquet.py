@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
 import numpy as np
 
 from ._index import Index
-from ._places import Place, Remote, Where, ahead, each, for_reader, identity, parquet_files
+from ._places import Place, Ranges, Remote, Where, ahead, each, for_reader, identity, parquet_files
 from ._settings import IndexSettings, check_names
 from ._columns import check_columns, column_of, plain
 from ._verdicts import Verdicts
@@ -167,14 +167,17 @@ def parquet_batches(
     # With its defaults, Arrow keeps the compressed pages of all row groups read so far, and the memory of old batches.
     how: Any = {"pre_buffer": False, "buffer_size": 1 << 20}
     try:
-        with parquet.ParquetFile(for_reader(name), **how) as file:
+        source = for_reader(name)  # pyarrow does not close it, if it is no path
+        with parquet.ParquetFile(source, **how) as file:
             streams = file.metadata.num_columns if columns is None else len(columns)
             check_columns(file.schema_arrow, wanted, str(name))
             groups = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
             at_once = [_at_once(file.metadata.row_group(i), columns, batch_rows) for i in range(file.num_row_groups)]
             repeated = _repeated_texts(file, batch_rows)
             metadata = file.metadata
-        with parquet.ParquetFile(for_reader(name, streams), metadata=metadata, read_dictionary=list(repeated), **how) as file:
+        if isinstance(source, Ranges):
+            source.for_streams(streams)
+        with parquet.ParquetFile(source, metadata=metadata, read_dictionary=list(repeated), **how) as file:
             skipped = 0  # whole row groups, then rows
             while skipped < len(groups) and sum(groups[: skipped + 1]) <= row:
                 skipped += 1

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ._progress import Progress, steps, waiting
-from ._remote import Kind, Remote, ahead, each, is_url, remote_at, remote_in, several, shown
+from ._remote import Kind, Ranges, Remote, ahead, each, is_url, remote_at, remote_in, several, shown
 
 Place = str | Remote
 _ENDINGS = (".parquet", ".parq", ".pq")
@@ -199,9 +199,9 @@ def identity(place: Place) -> dict[str, Any]:
 # --- Reading and writing.
 
 
-def for_reader(place: Place, streams: int = 4) -> Any:
-    """What pyarrow reads the file from."""
-    return place.opened(streams) if isinstance(place, Remote) else place
+def for_reader(place: Place) -> Any:
+    """What pyarrow reads the file from: a path, or Ranges."""
+    return place.opened() if isinstance(place, Remote) else place
 
 
 def child(folder: Place, name: str) -> Place:

@@ -186,12 +186,11 @@ class Remote:
 
         return b"" if end <= start else self.tried("read", read)
 
-    def opened(self, streams: int = 4) -> _Ranges:
-        """The file for a reader that goes through so many parts of it at once, such as columns."""
+    def opened(self) -> Ranges:
         size = self.info().get("size")
         if size is None:
             raise OSError(f"{self}: the server does not say how long the file is")
-        return _Ranges(self, int(size), streams)
+        return Ranges(self, int(size))
 
     @property
     def is_uploaded(self) -> bool:
@@ -274,15 +273,20 @@ class _Checked(io.RawIOBase):
         return size
 
 
-class _Ranges(io.RawIOBase):
+class Ranges(io.RawIOBase):
     """A file that is read in blocks. It holds the blocks used last, and fetches the next one while one is read."""
 
-    def __init__(self, place: Remote, size: int, streams: int) -> None:
+    def __init__(self, place: Remote, size: int) -> None:
         self._place, self._size, self._at = place, size, 0
-        self._block = min(4 << 20, max(1 << 20, (64 << 20) // (2 * streams)))
-        self._most = 2 * streams + 4
         self._tail = b""  # where the footer lies
         self._held: OrderedDict[int, Future[bytes]] = OrderedDict()
+        self.for_streams(4)
+
+    def for_streams(self, streams: int) -> None:
+        """Its reader will go through so many parts of it at once, such as columns."""
+        self._forget()
+        self._block = min(4 << 20, max(1 << 20, (64 << 20) // (2 * streams)))
+        self._most = 2 * streams + 4
 
     def readable(self) -> bool:
         return True
@@ -340,10 +344,13 @@ class _Ranges(io.RawIOBase):
         buffer[: len(part)] = part
         return len(part)
 
-    def close(self) -> None:
+    def _forget(self) -> None:
         for one in self._held.values():
             one.cancel()
         self._held.clear()
+
+    def close(self) -> None:
+        self._forget()
         super().close()
 
 
