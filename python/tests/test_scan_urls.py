@@ -1,12 +1,17 @@
 """`doppel scan` reads files behind URLs as it reads them from disk, whatever breaks on the way, and continues after a kill."""
 
+import contextlib
 import gzip
+import http.server
 import json
 import os
+import pty
 import random
+import re
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -158,6 +163,111 @@ def test_kept_lines_and_rows(s3):
     scan("-q", "--cdxj", "there.cdxj", "s3://bucket/in/w/", "-o", "e2.jsonl")
     assert Path("here.cdxj").read_bytes() == Path("there.cdxj").read_bytes()
     assert "takes local files" in scan("--order", "date", "s3://bucket/in/w/", expect=2).stderr
+
+
+class _Long(http.server.BaseHTTPRequestHandler):
+    """A bucket whose list has another page until `whole` is set; each page names the same object."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def handle_one_request(self):
+        with contextlib.suppress(ConnectionError):
+            super().handle_one_request()
+
+    def do_GET(self):
+        content = b'{"id": "a", "text": "some words of a text"}\n'
+        more = b"<IsTruncated>false</IsTruncated>" if self.server.whole.is_set() else b"<IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken>"
+        page = b"<ListBucketResult><Contents><Key>in/a.jsonl</Key><ETag>e</ETag><Size>%d</Size></Contents>%b</ListBucketResult>" % (len(content), more)
+        listed = "list-type" in self.path
+        body = page if listed else content
+        self.send_response(200 if listed else 206)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("ETag", "e")
+        if not listed:
+            self.send_header("Content-Range", f"bytes 0-{len(content) - 1}/{len(content)}")
+        self.end_headers()
+        self.wfile.write(body)
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.whole, self.connections = threading.Event(), 0
+
+    def get_request(self):
+        self.connections += 1
+        return super().get_request()
+
+
+@pytest.fixture
+def long_list(tmp_path, monkeypatch):
+    """Yields a function that starts `doppel scan` on a list without an end, and the server, whose event `whole` ends the list."""
+    server = _Server(("127.0.0.1", 0), _Long)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    for name, value in {"AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_REGION": "us-east-1", "HOME": str(tmp_path),
+                        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.server_address[1]}"}.items():  # fmt: skip
+        monkeypatch.setenv(name, value)
+    runs = []
+
+    def start(*arguments, **how):
+        run = subprocess.Popen(["doppel", "scan", "--all", *(arguments or ["s3://bucket/in/"])], stdout=subprocess.PIPE, **how)
+        runs.append((run, threading.Timer(60, run.kill)))
+        runs[-1][1].start()
+        return run
+
+    yield start, server
+    for run, timer in runs:
+        timer.cancel()
+        run.kill()
+        run.wait()
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_long_list_says_how_far_it_is(long_list):
+    start, server = long_list
+    whole = server.whole
+    run = start(stderr=subprocess.PIPE, text=True)
+    said = run.stderr.readline()
+    assert re.fullmatch(r"doppel scan: listing the input: [\d,]+ files so far\n", said)
+    whole.set()
+    out, _ = run.communicate()
+    assert json.loads(out)["id"] == "a" and run.returncode == 0
+    # On a terminal the number changes in its place, and is gone in the end.
+    whole.clear()
+    terminal, theirs = pty.openpty()
+    run = start(stderr=theirs)
+    os.close(theirs)
+    shown = b""
+    while shown.count(b"\rlisting the input: ") < 3:
+        shown += os.read(terminal, 1000)
+    assert b"\n" not in shown
+    whole.set()
+    assert run.communicate()[0] and run.returncode == 0
+    shown = os.read(terminal, 100_000)
+    os.close(terminal)
+    assert b"\r\x1b[K" in shown and b"1 unique" in shown.split(b"\r\x1b[K")[-1]
+
+
+def test_an_interrupt_ends_a_long_list(long_list):
+    start, _ = long_list
+    run = start(stderr=subprocess.PIPE)
+    run.stderr.readline()
+    run.send_signal(signal.SIGINT)
+    assert run.wait(timeout=20) == 130
+
+
+def test_connections_serve_many_urls(long_list, tmp_path):
+    start, server = long_list
+    (tmp_path / "list").write_text("".join(f"http://127.0.0.1:{server.server_address[1]}/{number}.jsonl\n" for number in range(200)))
+    out, _ = start("-q", "--list", tmp_path / "list").communicate()
+    assert len(out.splitlines()) == 200
+    assert server.connections <= 16 + 8  # those that list, and those that read
 
 
 def test_an_interrupt_ends_a_wait(s3):

@@ -5,32 +5,65 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "fmt/format.h"
 #include "insight/show.h"
 
 namespace doppel {
 
-Progress::Progress(const Source& source, const Originals& index, bool wanted)
-    : source_(source),
-      index_(index),
-      shown_(wanted && isatty(STDERR_FILENO) != 0),
-      start_(std::chrono::steady_clock::now()),
-      last_(start_) {}
+StatusLine::StatusLine(std::string command, bool quiet)
+    : command_(std::move(command)), quiet_(quiet), terminal_(isatty(STDERR_FILENO) != 0) {}
 
-Progress::~Progress() { clear(); }
+void StatusLine::show(std::string_view text) {
+  if (quiet_ || !terminal_) return;
+  const std::lock_guard lock(mutex_);
+  print_err("\r{}\x1b[K", text);
+  on_screen_ = true;
+}
+
+void StatusLine::message(std::string_view text) {
+  if (quiet_ || text.empty()) return;
+  const std::lock_guard lock(mutex_);
+  clear_locked();
+  print_err("doppel {}: {}\n", command_, text);
+}
+
+void StatusLine::clear() {
+  const std::lock_guard lock(mutex_);
+  clear_locked();
+}
+
+void StatusLine::clear_locked() {
+  if (on_screen_) print_err("\r\x1b[K");
+  on_screen_ = false;
+}
+
+void ListingProgress::update(uint64_t files) {
+  const Clock::time_point now = Clock::now();
+  if (files < files_ || next_ == Clock::duration::zero()) {  // another listing
+    start_ = last_ = now;
+    next_ = std::chrono::seconds(2);
+  }
+  files_ = files;
+  const bool due =
+      line_.on_terminal() ? now - last_ >= std::chrono::milliseconds(200) : now - start_ >= next_;
+  if (!due) return;
+  last_ = now;
+  next_ = 2 * (now - start_);
+  const std::string text = fmt::format("listing the input: {} so far", counted(files, "file"));
+  line_.on_terminal() ? line_.show(text) : line_.message(text);
+}
+
+Progress::Progress(const Source& source, const Originals& index, StatusLine& line)
+    : source_(source), index_(index), line_(line), start_(std::chrono::steady_clock::now()), last_(start_) {}
 
 double Progress::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 
-void Progress::clear() {
-  if (on_screen_) print_err("\r\x1b[K");
-  on_screen_ = false;
-}
-
 void Progress::update(const Counters& c) {
-  if (!shown_) return;
+  if (line_.quiet() || !line_.on_terminal()) return;
   auto now = std::chrono::steady_clock::now();
   if (now - last_ < std::chrono::milliseconds(200)) return;
   last_ = now;
@@ -47,8 +80,7 @@ void Progress::update(const Counters& c) {
     line += fmt::format("  {:.0f} %  {} left", 100.0 * std::min(read, total) / total,
                         human_seconds(std::max(0.0, left)));
   }
-  print_err("\r{}\x1b[K", line);
-  on_screen_ = true;
+  line_.show(line);
 }
 
 std::string human_bytes(uint64_t n) {

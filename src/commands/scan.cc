@@ -40,18 +40,15 @@ constexpr size_t kLinesOfSummary = 7;  // that usually follow the groups, with t
 // Prints the first messages about single records and inputs; the others are only counted.
 class Messages {
  public:
-  explicit Messages(bool quiet) : quiet_(quiet) {}
-  void attach(Progress* progress) { progress_ = progress; }
+  explicit Messages(StatusLine& line) : line_(line) {}
   void say(const std::string& message) {
-    if (count_++ >= kMessagesShown || quiet_) return;
-    if (progress_ != nullptr) progress_->clear();
-    print_err("doppel scan: {}\n", message);
-    if (count_ == kMessagesShown) print_err("doppel scan: further messages of this kind are only counted\n");
+    if (count_++ >= kMessagesShown) return;
+    line_.message(message);
+    if (count_ == kMessagesShown) line_.message("further messages of this kind are only counted");
   }
 
  private:
-  bool quiet_;
-  Progress* progress_ = nullptr;
+  StatusLine& line_;
   uint64_t count_ = 0;
 };
 
@@ -80,7 +77,7 @@ FilesSourceOptions to_read_again(FilesSourceOptions options) {
 class ScanRun {
  public:
   ScanRun(const Config& config, ScanFlags& flags)
-      : o_(config.options), flags_(flags), messages_(flags.quiet) {}
+      : o_(config.options), flags_(flags), line_("scan", flags.quiet), listing_(line_), messages_(line_) {}
 
   absl::Status prepare();
   absl::Status open_index();
@@ -92,9 +89,7 @@ class ScanRun {
   int exit_code() const;
 
  private:
-  void note(const std::string& text) const {
-    if (!flags_.quiet && !text.empty()) print_err("doppel scan: {}\n", text);
-  }
+  void note(const std::string& text) { line_.message(text); }  // on any thread
   bool first_run() const { return index_->recovered().fresh; }
   bool finds_left_out() const { return !flags_.sink.keep_files.empty() && first_run(); }
   void say_what_is_missing();
@@ -102,6 +97,8 @@ class ScanRun {
 
   Options o_;
   ScanFlags& flags_;
+  StatusLine line_;
+  ListingProgress listing_;
   Messages messages_;
   std::optional<HashKey> key_;
   EngineOptions engine_options_;
@@ -142,7 +139,10 @@ absl::Status ScanRun::prepare() {
                               .say = [this](const std::string& message) { note(message); }});
   }
   if (!flags_.cdxj.empty()) {
-    ASSIGN_OR_RETURN(const Listing listing, list_files({.paths = flags_.paths, .remote = remote_}));
+    ASSIGN_OR_RETURN(const Listing listing,
+                     list_files({.paths = flags_.paths, .remote = remote_, .listing = [this](uint64_t files) {
+                                   listing_.update(files);
+                                 }}));
     absl::flat_hash_map<std::string, uint64_t> sizes;
     for (const InputFile& file : listing.files) sizes[file.source()] = file.size;
     cdxj_ = std::make_unique<CdxjOutput>(std::move(sizes), flags_.cdx ? IndexForm::cdx : IndexForm::cdxj);
@@ -179,6 +179,7 @@ absl::Status ScanRun::open_input() {
   if (!flags_.sink.keep_directory.empty()) source_options_.rest_directory = flags_.sink.keep_directory;
   if (flags_.sink.keep.ends_with(".parquet"))
     source_options_.kept_columns = flags_.sink.kept_columns = std::make_shared<parquet::KeptColumns>();
+  source_options_.listing = [this](uint64_t files) { listing_.update(files); };
   source_options_.say = [this](const std::string& text) { note(text); };
   source_options_.stop = stop_asked;
   ASSIGN_OR_RETURN(source_, open_files_source(source_options_, recovered.source_position));
@@ -202,8 +203,7 @@ absl::Status ScanRun::open_outputs() {
 
 absl::Status ScanRun::judge() {
   Engine& engine = index_->engine();
-  progress_ = std::make_unique<Progress>(*source_, engine.originals(), !flags_.quiet);
-  messages_.attach(progress_.get());
+  progress_ = std::make_unique<Progress>(*source_, engine.originals(), line_);
   SessionJournal journal(*index_);
   SameDocuments same_documents(engine.originals().next_seq(), engine.originals().first_own());
   absl::Status gathered;
@@ -272,7 +272,7 @@ absl::Status ScanRun::write_page() {
 
 // Shows groups and summary.
 absl::Status ScanRun::show() {
-  progress_->clear();
+  line_.clear();
   if (groups_ != nullptr) {
     const ScreenSize screen = screen_size();
     write_out(groups_->text(std::max(screen.rows, 2 * kLinesOfSummary) - kLinesOfSummary, screen.columns));

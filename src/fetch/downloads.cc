@@ -32,7 +32,8 @@ constexpr std::chrono::milliseconds kLeastPause{200}, kMostPause{10'000};
 constexpr size_t kStartedAhead = 64;      // files
 constexpr size_t kMostAnswer = 64 << 20;  // of a list
 constexpr long kConnectSeconds = 20, kStalledSeconds = 30;
-constexpr int kAsked = 16;  // requests in parallel while files are listed
+constexpr int kAsked = 16;                        // requests in parallel while files are listed
+constexpr std::chrono::milliseconds kShown{200};  // between two calls that say how many were found
 
 // What a server says about a file.
 struct Response {
@@ -203,7 +204,8 @@ class Downloads final : public RemoteFiles, public std::enable_shared_from_this<
     for (std::thread& thread : threads_) thread.join();
   }
 
-  std::vector<Found> list(const std::vector<std::string>& urls) override;
+  std::vector<Found> list(const std::vector<std::string>& urls,
+                          const std::function<void(uint64_t)>& listing) override;
   void plan(std::vector<RemotePtr> files) override {
     const std::lock_guard lock(mutex_);
     planned_.assign(files.begin(), files.end());
@@ -222,6 +224,9 @@ class Downloads final : public RemoteFiles, public std::enable_shared_from_this<
   Found look(Client& client, const std::string& url);
   Found look_into_bucket(Client& client, const std::string& url);
   absl::StatusOr<Response> ask(Client& client, const Asked& asked, std::string* answer);
+  void tell(const absl::Status& failed) const {
+    options_.say(std::string(std_sv(failed.message())) + "; doppel tries again");
+  }
   void start_threads();
   void work();
   std::optional<Job> choose();
@@ -236,8 +241,10 @@ class Downloads final : public RemoteFiles, public std::enable_shared_from_this<
   DownloadOptions options_;  // set at the start
   std::atomic<bool> cancel_ = false;
   std::mutex mutex_;
-  std::condition_variable work_;     // a thread may find a piece to fetch, or must end
-  std::condition_variable arrived_;  // bytes that a reader waits for, or an error
+  std::condition_variable work_;      // a thread may find a piece to fetch, or must end
+  std::condition_variable arrived_;   // bytes that a reader waits for, or an error; or all files are listed
+  std::atomic<uint64_t> listed_ = 0;  // files, by the last list()
+  std::atomic<bool> told_ = false;    // that the server fails, in the last list()
   std::deque<RemotePtr> planned_;
   std::deque<std::shared_ptr<Download>> begun_;  // in the order in which they will be read
   std::vector<std::thread> threads_;
@@ -245,17 +252,19 @@ class Downloads final : public RemoteFiles, public std::enable_shared_from_this<
 
 // ---- listing
 
-// An answer to a request that asks about a file; tries again while the server fails. The first bytes of an
-// answer that has no use for `answer` end the transfer.
+// An answer to a request that asks about a file; tries again while the server fails. Without `answer`, the
+// first bytes of a whole file end the transfer, and with it the connection.
 absl::StatusOr<Response> Downloads::ask(Client& client, const Asked& asked, std::string* answer) {
   const std::string name = url_without_secrets(asked.url);
   const bool s3 = s3_place(asked.url).has_value();
   const Clock::time_point first = Clock::now();
   for (std::chrono::milliseconds wait = kLeastPause;; wait = std::min(2 * wait, kMostPause)) {
+    if (options_.stop()) return absl::CancelledError("interrupted");
     std::string body;
     const absl::StatusOr<Response> response =
         client.get(asked, [&](const Response& about, std::string_view bytes) -> size_t {
-          if ((answer == nullptr && about.code / 100 == 2) || body.size() > kMostAnswer) return 0;
+          const bool whole_file = answer == nullptr && about.code / 100 == 2 && about.code != 206;
+          if (whole_file || body.size() > kMostAnswer) return 0;
           body.append(bytes);
           return bytes.size();
         });
@@ -281,9 +290,11 @@ absl::StatusOr<Response> Downloads::ask(Client& client, const Asked& asked, std:
     }
     if (!response.ok() && !absl::IsUnavailable(response.status()))
       return absl::Status(response.status().code(), text);
-    std::unique_lock lock(mutex_);
     if (options_.stop() || cancel_) return absl::CancelledError("interrupted");
     if (Clock::now() - first + wait > options_.max_wait) return absl::UnavailableError(text);
+    if (Clock::now() - first >= options_.tell_after && !told_.exchange(true))
+      tell(absl::UnavailableError(text));
+    std::unique_lock lock(mutex_);
     if (!pause(lock, wait)) return absl::CancelledError("interrupted");
   }
 }
@@ -300,6 +311,7 @@ RemoteFiles::Found Downloads::look(Client& client, const std::string& url) {
   }
   file.size = response.size.value_or(0);
   file.ranges = response.ranges;
+  ++listed_;
   return std::vector<RemotePtr>{std::make_shared<RemoteFile>(std::move(file))};
 }
 
@@ -314,6 +326,7 @@ RemoteFiles::Found Downloads::look_into_bucket(Client& client, const std::string
                       .query = s3_list_query(place->key, token)};
     RETURN_IF_ERROR(ask(client, asked, &answer).status());
     ASSIGN_OR_RETURN(S3Page page, parse_s3_page(answer));
+    const size_t before = out.size();
     for (S3Object& object : page.objects) {
       const std::string_view rest =
           std::string_view(object.key).substr(std::min(place->key.size(), object.key.size()));
@@ -327,23 +340,39 @@ RemoteFiles::Found Downloads::look_into_bucket(Client& client, const std::string
                                                             .size = object.size,
                                                             .ranges = true}));
     }
+    listed_ += out.size() - before;
     token = std::move(page.token);
   } while (!token.empty());
   if (out.empty()) return absl::NotFoundError(url + ": there is no such object, and none below it");
   return out;
 }
 
-std::vector<RemoteFiles::Found> Downloads::list(const std::vector<std::string>& urls) {
+std::vector<RemoteFiles::Found> Downloads::list(const std::vector<std::string>& urls,
+                                                const std::function<void(uint64_t)>& listing) {
   std::vector<Found> out(urls.size(), absl::UnknownError(""));
   std::atomic<size_t> next = 0;
+  listed_ = 0;
+  told_ = false;
+  const size_t parallel = std::min<size_t>(kAsked, urls.size());
+  size_t busy = parallel;  // threads; guarded by the lock
   const auto look_at_some = [&] {
     Client client(options_, cancel_);
     for (size_t i; (i = next++) < urls.size();) out[i] = look(client, urls[i]);
+    const std::lock_guard lock(mutex_);
+    if (--busy == 0) arrived_.notify_all();
   };
   std::vector<std::thread> threads;
-  for (size_t i = 1; i < std::min<size_t>(kAsked, urls.size()); ++i) threads.emplace_back(look_at_some);
-  look_at_some();
+  while (threads.size() < parallel) threads.emplace_back(look_at_some);
+  {
+    std::unique_lock lock(mutex_);
+    while (!arrived_.wait_for(lock, kShown, [&] { return busy == 0; })) {
+      lock.unlock();
+      listing(listed_);
+      lock.lock();
+    }
+  }
   for (std::thread& thread : threads) thread.join();
+  listing(listed_);
   return out;
 }
 
@@ -483,10 +512,10 @@ void Downloads::fetch(Client& client, const Job& job) {
       arrived_.notify_all();
       return;
     }
-    if (!told && Clock::now() - last > std::chrono::seconds(2)) {
+    if (!told && Clock::now() - last >= options_.tell_after) {
       told = true;
       lock.unlock();
-      options_.say(std::string(std_sv(status.message())) + "; doppel tries again");
+      tell(status);
       lock.lock();
     }
     if (!pause(lock, wait)) return;

@@ -21,6 +21,7 @@ struct DownloadOptions {
   uint64_t piece_bytes = 8 << 20;
   uint64_t ahead_bytes = 256 << 20;             // at most so far ahead of the reader
   std::chrono::milliseconds max_wait{300'000};  // how long a server may fail before the run ends
+  std::chrono::milliseconds tell_after{2'000};  // how long a server may fail before `say` hears of it
   std::function<bool()> stop = [] { return false; };
   std::function<void(const std::string&)> say = [](const std::string&) {};  // called on any thread
 };

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -76,9 +77,11 @@ class RemoteFiles {
  public:
   virtual ~RemoteFiles() = default;
   // For each URL the file behind it, or all files below "s3://BUCKET/PREFIX/", in the order of their names.
-  // NotFound: there is none.
+  // NotFound: there is none. Cancelled: the run is stopped. Calls `listing` now and then, and at the end,
+  // with the number of files that were found so far.
   using Found = absl::StatusOr<std::vector<std::shared_ptr<const RemoteFile>>>;
-  virtual std::vector<Found> list(const std::vector<std::string>& urls) = 0;
+  virtual std::vector<Found> list(const std::vector<std::string>& urls,
+                                  const std::function<void(uint64_t files)>& listing) = 0;
   // Says which files will be opened, in this order. They are fetched before they are opened.
   virtual void plan(std::vector<std::shared_ptr<const RemoteFile>> files) = 0;
   // Opens the file, whose bytes are arriving. FailedPrecondition, also while it arrives: the content changed

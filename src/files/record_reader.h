@@ -2,6 +2,7 @@
 // Reads a file record by record. Reading can stop and resume between two records.
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -55,6 +56,8 @@ struct FilesSourceOptions {
   std::vector<NamedPath> outputs;
   std::vector<std::string> own_outputs;
   std::vector<std::string> output_directories;  // nothing below them is read
+  // Called now and then while the paths are listed, with the number of files that were found so far.
+  std::function<void(uint64_t files)> listing = [](uint64_t) {};
   // Receives remarks on the listing that are not problems.
   std::function<void(const std::string&)> say = [](const std::string&) {};
   // Polled while a pipe has no data; true counts as the end of the pipe.

@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <atomic>
+#include <mutex>
 #include <random>
 #include <thread>
 
@@ -134,6 +136,37 @@ TEST_F(DownloadsTest, AMissingFileIsNamedAndTheOthersAreRead) {
   EXPECT_THAT(all.problems[1].message, HasSubstr("/forbidden/y: HTTP status 403"));
   EXPECT_TRUE(absl::IsNotFound(open_files_source(remote({"gone/x"}, small_pieces()), "").status()));
   EXPECT_TRUE(absl::IsUnavailable(open_files_source(remote({"away/x"}, small_pieces()), "").status()));
+}
+
+TEST_F(DownloadsTest, SaysHowManyFilesWereFound) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 40; ++i) {
+    names.push_back(fmt::format("{}.jsonl", i));
+    write(names.back(), "{}\n");
+  }
+  for (FilesSourceOptions options : {remote(names, small_pieces()), local({""})}) {
+    std::vector<uint64_t> found;
+    options.listing = [&](uint64_t files) { found.push_back(files); };
+    must_open(options);
+    ASSERT_FALSE(found.empty());
+    EXPECT_TRUE(std::is_sorted(found.begin(), found.end()));
+    EXPECT_EQ(found.back(), 40u);
+  }
+}
+
+TEST_F(DownloadsTest, AServerThatFailsIsNamedWhileItIsAskedAgain) {
+  std::vector<std::string> said;
+  std::mutex mutex;
+  DownloadOptions how = small_pieces();
+  how.max_wait = 500ms;
+  how.tell_after = 0ms;
+  how.say = [&](const std::string& text) {
+    const std::lock_guard lock(mutex);
+    said.push_back(text);
+  };
+  EXPECT_TRUE(absl::IsUnavailable(open_files_source(remote({"away/x"}, std::move(how)), "").status()));
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_THAT(said[0], HasSubstr("/away/x: HTTP status 503; doppel tries again"));
 }
 
 // Waiting does not help, so nobody waits.

@@ -39,11 +39,11 @@ bool is_index_name(std::string_view name) {
 class Walk {
  public:
   Walk(const FilesSourceOptions& options, Listing& out)
-      : layout_(options.layout), remote_(options.remote), out_(out) {
+      : layout_(options.layout), remote_(options.remote), listing_(options.listing), out_(out) {
     if (remote_ != nullptr) {
       std::vector<std::string> urls;
       std::copy_if(options.paths.begin(), options.paths.end(), std::back_inserter(urls), is_url);
-      if (!urls.empty()) found_ = remote_->list(urls);
+      if (!urls.empty()) found_ = remote_->list(urls, listing_);
     }
     for (const NamedPath& output : options.outputs) written(output, false);
     for (const std::string& path : options.own_outputs) written({"", path}, true);
@@ -126,6 +126,7 @@ class Walk {
           indexes_.push_back(std::move(file));
         } else if (!is_written(file) && !(is_wacz_name(child) && add_wacz(child, child_info))) {
           out_.files.push_back(std::move(file));
+          listing_(out_.files.size());
         }
       } else if (S_ISDIR(child_info.st_mode)) {
         if (std::find(above_.begin(), above_.end(), std::pair(child_info.st_dev, child_info.st_ino)) !=
@@ -144,7 +145,7 @@ class Walk {
     if (remote_ == nullptr)
       return invalid(fmt::format("{}: a URL; only doppel scan reads these", url_without_secrets(url)));
     const RemoteFiles::Found& found = found_.at(next_url_++);
-    if (!found.ok() && found_.size() > 1) {
+    if (!found.ok() && found_.size() > 1 && !absl::IsCancelled(found.status())) {
       out_.problems.push_back(
           {url_without_secrets(url), 0, 0, std::string(std_sv(found.status().message()))});
       return absl::OkStatus();
@@ -209,6 +210,7 @@ class Walk {
 
   const Layout layout_;
   const std::shared_ptr<RemoteFiles> remote_;
+  const std::function<void(uint64_t)>& listing_;
   std::vector<RemoteFiles::Found> found_;  // for each URL among the paths, in their order
   size_t next_url_ = 0;
   Listing& out_;
