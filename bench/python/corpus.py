@@ -4,19 +4,23 @@
     scripts/wheel && pip install dist/doppel_dedup-*-cp311-*.whl pyarrow
     cmake --build --preset release --target make_corpus
     bench/python/corpus.py --gigabytes 10 --folder /data/corpus            # 10 GB of text: 25 GB on the disk
-    bench/python/corpus.py --gigabytes 1 --s3 bucket/bench --endpoint http://127.0.0.1:9000   # also from and to S3
+    bench/python/corpus.py --gigabytes 1 --s3proxy --folder DIR      # also from and to S3: a server on this machine
+    bench/python/corpus.py --gigabytes 1 --s3 bucket/bench --endpoint https://... --folder DIR      # another one
 
 make_corpus makes the texts, which are half copies, and this program writes them to Parquet files of 256 MB of text with zstd;
 a corpus that is there from an earlier run is used again. Each job runs in a process of its own. For each it prints rows and
 MB of text per second, the processor time of all threads, the peak of resident memory, and what it leaves on the disk. With
---s3 (s3fs, credentials from the usual places) it runs clean() from and to the bucket, too, in turns, and prints the share of
-the local rate; the goal is .8.
+--s3 (s3fs, credentials from the usual places) it runs clean() from and to the bucket, too, and `doppel scan` from it, each in
+turns with the same from local files, and prints the share of the local rate; the goal is .8. --s3proxy starts s3proxy, a
+server of S3 in Java, which Maven fetches once, with its files in --folder. It uses the same processors as the job.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -74,6 +78,59 @@ def make(folder, text_bytes, make_corpus):
     (folder.parent / "corpus.json").write_text(json.dumps({"rows": count, "bytes": total}))
 
 
+# --- S3.
+
+S3PROXY = "2.6.0"
+POM = f"""<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion><groupId>doppel</groupId>
+<artifactId>s3-for-benchmarks</artifactId><version>1</version><packaging>pom</packaging><dependencies><dependency>
+<groupId>org.gaul</groupId><artifactId>s3proxy</artifactId><version>{S3PROXY}</version></dependency></dependencies></project>
+"""
+LOG = """<configuration><appender name="E" class="ch.qos.logback.core.ConsoleAppender"><target>System.err</target><encoder>
+<pattern>%d %level %msg%n</pattern></encoder></appender><root level="WARN"><appender-ref ref="E"/></root></configuration>
+"""
+
+
+def s3proxy_jars():
+    sys.path.insert(0, str(ROOT / "scripts" / "kafka.d"))
+    from fetched import checked, fetched
+
+    def fetch(folder):
+        folder.mkdir(parents=True)
+        (folder / "pom.xml").write_text(POM)
+        checked(["mvn", "-B", "-ntp", "-q", "-f", folder / "pom.xml", "dependency:copy-dependencies", "-DincludeScope=runtime",
+                 f"-DoutputDirectory={folder}"], lambda said: sys.exit(f"corpus: Maven could not fetch s3proxy {S3PROXY}:\n{said}"))  # fmt: skip
+
+    return fetched(f"s3proxy-{S3PROXY}", f"s3proxy {S3PROXY}", fetch, "corpus")
+
+
+@contextlib.contextmanager
+def s3proxy(folder):
+    """Starts s3proxy with a bucket `bench`. Yields its address; the credentials are in the environment."""
+    (folder / "bench").mkdir(parents=True, exist_ok=True)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    os.environ |= {"AWS_ACCESS_KEY_ID": "bench", "AWS_SECRET_ACCESS_KEY": "bench-secret", "AWS_REGION": "us-east-1"}
+    settings = {"s3proxy.endpoint": f"http://127.0.0.1:{port}", "s3proxy.authorization": "aws-v2-or-v4", "s3proxy.identity": "bench",
+                "s3proxy.credential": "bench-secret", "jclouds.provider": "filesystem-nio2", "jclouds.identity": "-",
+                "jclouds.credential": "-", "jclouds.filesystem.basedir": folder}  # fmt: skip
+    (folder.parent / "s3proxy.conf").write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+    (folder.parent / "s3proxy.xml").write_text(LOG)
+    server = subprocess.Popen(["java", "-Xmx2g", f"-Dlogback.configurationFile={folder.parent / 's3proxy.xml'}", "-cp", f"{s3proxy_jars()}/*",
+                               "org.gaul.s3proxy.Main", "--properties", folder.parent / "s3proxy.conf"])  # fmt: skip
+    try:
+        for _ in range(600):
+            with contextlib.suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port)):
+                break
+            if server.poll() is not None:
+                sys.exit(f"corpus: s3proxy ended with {server.returncode}")
+            time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.terminate()
+        server.wait()
+
+
 def size_of(folder):
     import pyarrow.compute as pc
     import pyarrow.dataset as ds
@@ -106,6 +163,8 @@ def main():
     parser.add_argument("--make-corpus", default=ROOT / "build/release/tests/make_corpus")
     parser.add_argument("--s3", metavar="BUCKET/PREFIX", help="also from and to this place, which this program may empty")
     parser.add_argument("--endpoint", help="of the S3 server")
+    parser.add_argument("--s3proxy", action="store_true", help="start a server of S3 on this machine, and use that")
+    parser.add_argument("--program", default=ROOT / "build/release/doppel", help="doppel, for what it scans from S3")
     parser.add_argument("--turns", type=int, default=3, help="of local and remote runs, with --s3 (3)")
     arguments = parser.parse_args()
     folder = arguments.folder.resolve()
@@ -129,8 +188,11 @@ def main():
     show("clean, keep='longest'", cleaned, corpus, used(folder / "out") + used(folder / ".out.doppel"))
     found = run("decontaminate", folder / "out", folder / "items.jsonl", dst=str(folder / "kept"))
     show("decontaminate", found, size_of(folder / "out"), used(folder / "kept"))
-    if arguments.s3:
-        at_the_server(arguments, folder, source, corpus, fresh)
+    with contextlib.ExitStack() as stack:
+        if arguments.s3proxy:
+            arguments.s3, arguments.endpoint = "bench/corpus", stack.enter_context(s3proxy(folder / "s3"))
+        if arguments.s3:
+            at_the_server(arguments, folder, source, corpus, fresh)
 
 
 def at_the_server(arguments, folder, source, corpus, fresh):
@@ -144,20 +206,35 @@ def at_the_server(arguments, folder, source, corpus, fresh):
     there = f"s3://{arguments.s3}"
     for file in sorted(source.iterdir()):
         fs.put_file(str(file), f"{there}/in/{file.name}")
-    rates = {"local": [], "from S3": [], "from and to S3": []}
+    rates = {}
+
+    def took(what, measured):
+        show(what, measured, corpus, used(folder / "out"))
+        rates.setdefault(what, []).append((measured["seconds"], measured["cpu"]))
+
     for turn in range(arguments.turns):
         fresh("out", "state")
-        for what, args, more in (("local", (source, folder / "out"), {}),
-                                 ("from S3", (f"{there}/in", folder / "out"), {"storage_options": options}),
-                                 ("from and to S3", (f"{there}/in", f"{there}/out-{turn}-{os.getpid()}"),
-                                  {"storage_options": options, "state": str(folder / "state")})):  # fmt: skip
-            fresh("out")
-            measured = run("clean", *args, id="id", **more)
-            show(what, measured, corpus, used(folder / "out"))
-            rates[what].append((measured["seconds"], measured["cpu"]))
-    seconds, cpu = ({what: min(values[i] for values in rates[what]) for what in rates} for i in (0, 1))
-    for what in ("from S3", "from and to S3"):
-        print(f"{what}: {seconds['local'] / seconds[what]:.2f} of the local rate, {cpu[what] / cpu['local']:.2f} times the processor time")
+        took("clean", run("clean", source, folder / "out", id="id"))
+        fresh("out")
+        took("clean from S3", run("clean", f"{there}/in", folder / "out", id="id", storage_options=options))
+        fresh("out")
+        took("clean from and to S3", run("clean", f"{there}/in", f"{there}/out-{turn}-{os.getpid()}", id="id", storage_options=options, state=str(folder / "state")))
+        took("scan", scan(arguments, source))
+        took("scan from S3", scan(arguments, f"{there}/in/"))
+    for what, local in (("clean from S3", "clean"), ("clean from and to S3", "clean"), ("scan from S3", "scan")):
+        (seconds, cpu), (of_local, cpu_of_local) = ([min(one[i] for one in rates[name]) for i in (0, 1)] for name in (what, local))
+        print(f"{what}: {of_local / seconds:.2f} of the local rate, {cpu / cpu_of_local:.2f} times the processor time")
+
+
+def scan(arguments, source):
+    """`doppel scan` in a process of its own."""
+    environment = os.environ | ({"AWS_ENDPOINT_URL": arguments.endpoint} if arguments.endpoint else {})
+    began = time.monotonic()
+    child = subprocess.Popen([arguments.program, "scan", "-q", "-o", "/dev/null", source], env=environment)
+    _, status, usage = os.wait4(child.pid, 0)
+    if status != 0:
+        sys.exit(f"corpus: doppel scan ended with {os.waitstatus_to_exitcode(status)}")
+    return {"seconds": time.monotonic() - began, "cpu": usage.ru_utime + usage.ru_stime, "memory": usage.ru_maxrss * 1024, "said": ""}
 
 
 if __name__ == "__main__":
