@@ -80,8 +80,7 @@ int bench(const Flags& flags) {
   fmt::print("documents {} documents\n", counters.records);
   fmt::print("document_bytes {:.0f} bytes\n", static_cast<double>(counters.bytes) / n);
   fmt::print("duplicates {:.4f} share\n", static_cast<double>(counters.duplicates()) / n);
-  fmt::print("related {:.4f} share\n",
-             static_cast<double>(counters.contained + counters.contains + counters.shares) / n);
+  fmt::print("related {:.4f} share\n", static_cast<double>(counters.related.sum()) / n);
   fmt::print("throughput {:.0f} documents/s\n", n / s);
   fmt::print("throughput_best {:.0f} documents/s\n", n / seconds.front());
   fmt::print("bandwidth {:.1f} MB/s\n", static_cast<double>(counters.bytes) / s / 1e6);

@@ -267,6 +267,7 @@ std::string_view relation_verb(Relation relation) { return words_of(relation).ve
 
 std::vector<std::string> relation_names() {
   std::vector<std::string> out{"near"};
+  out.reserve(1 + kRelations.size());
   for (const Relation relation : kRelations) out.emplace_back(relation_name(relation));
   return out;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "base/status.h"
 #include "base/strings.h"
@@ -134,6 +135,7 @@ const Preset& preset_of(std::string_view format) {
 
 std::vector<std::string> preset_names() {
   std::vector<std::string> out;
+  out.reserve(std::size(kPresets));
   for (const Preset& preset : kPresets) out.emplace_back(preset.name);
   return out;
 }
