@@ -13,6 +13,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::Ran;
+using testing::read_file;
 using testing::run_doppel;
 using testing::TempDir;
 using testing::write_file;

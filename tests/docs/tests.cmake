@@ -30,6 +30,7 @@ if(Python3_FOUND AND NOT DOPPEL_SANITIZE)
     ${PROJECT_SOURCE_DIR} ${Python3_EXECUTABLE} ${CMAKE_BINARY_DIR}/databases-venv $<TARGET_FILE:doppel_cli>)
   set_tests_properties(docs/databases PROPERTIES TIMEOUT 300 LABELS packaging)
 
+  add_test(NAME docs/figures COMMAND ${PROJECT_SOURCE_DIR}/tests/docs/figures_test)
   add_test(NAME docs/all_settings COMMAND ${PROJECT_SOURCE_DIR}/scripts/docs-configuration --check $<TARGET_FILE:doppel_cli>)
 endif()
 

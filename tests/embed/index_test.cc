@@ -111,9 +111,7 @@ TEST(Index, ASimilarOriginalIsNamedAndTheDocumentIsUnique) {
   const std::string path = scratch / "index";
   const std::string other = words(0, 500) + words(900, 1'000);
   {
-    const auto index =
-        Index::open(path, {.relations = {{"similar"}}, .report_from = .5, .hash_key = std::string(32, '1')})
-            .value();
+    const auto index = Index::open(path, {.relations = {{"similar"}}, .report_from = .5}).value();
     EXPECT_EQ(index->insert({.id = "whole", .text = words(0, 600)})->verdict, Verdict::unique);
     const Judgement asked = index->query({.id = "other", .text = other}).value();
     ASSERT_EQ(asked.related.size(), 1u);
