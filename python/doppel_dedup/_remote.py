@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Literal, TypeVar, cast
 
-_TRIES = 3
+_TRIES = 4
 _WAIT = 0.5  # seconds before the second try, then twice as long each time
 _THREADS = 8
 _TAIL = 64 << 10  # that Arrow reads of a file first

@@ -161,13 +161,17 @@ def test_faults_on_the_way(s3):
     seed = seed_of_this_run()
     everywhere(s3, corpus(random.Random(seed), rows=300))
     clean("in", "whole", id="id", progress=False)
-    s3.faults.rng, s3.faults.share = random.Random(seed), 0.15
+    s3.faults.rng, s3.faults.share = random.Random(seed), 0.08
     s3.faults.happened.update(cut=0, unavailable=0)
-    clean("s3://bucket/in", "s3://bucket/out", id="id", storage_options=s3.options, progress=False)
+    for number in range(60):  # a job has few requests, so one of them may see no fault
+        clean("s3://bucket/in", f"s3://bucket/out{number}", id="id", storage_options=s3.options, progress=False)
+        assert s3.files(f"bucket/out{number}") == local("whole")
+        if all(s3.faults.happened.values()):
+            break
     assert all(s3.faults.happened.values()), s3.faults.happened
     s3.faults.share, s3.faults.slow = 0.0, True
     clean("s3://bucket/in", "out", id="id", storage_options=s3.options, progress=False)
-    assert s3.files("bucket/out") == local("out") == local("whole")
+    assert local("out") == local("whole")
 
 
 def test_a_server_without_checksums_gets_a_hint():
