@@ -137,7 +137,7 @@ def serving():
     thread.start()
     try:
         s3 = S3(port, faults.server_address[1], faults)
-        s3.fs.mkdir("bucket")
+        s3.fs.makedirs("bucket", exist_ok=True)  # moto remembers it while the process runs
         yield s3
     finally:
         faults.shutdown()
