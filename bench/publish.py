@@ -1,6 +1,6 @@
 """bench/report --publish: measures everything at one commit, and writes the figures into README.md and docs/.
 
-A page holds blocks between `<!-- figures: NAME -->` and `<!-- end of figures -->`. BLOCKS says what stands in each.
+A page holds blocks between `<!-- figures: NAME -->` and `<!-- end of figures -->`. Figures has a method for each name.
 Every command writes its output to BUILD/published. A run that was interrupted continues where it stopped, as long as
 the commit is the same; --write-only writes the pages from what is there.
 """
@@ -62,14 +62,18 @@ def measure(build, out, pages, about):
     return failed
 
 
-def table(*reports):
-    """The rows of some reports, without the machine, which the top of the page names, and without details."""
-    checks = sorted((check for report in reports for check in report["checks"]), key=lambda check: check["row"])
+def table(checks):
+    """Goals beside figures, as bench/report prints them; a check is a dict."""
     lines = [("row", "what", "goal", "measured", "met", "")]
     for c in checks:
         lines.append((str(c["row"]), c["what"], c["goal"], c["measured"], {True: "yes", False: "NO", None: "-"}[c["met"]], c["note"]))
     widths = [max(len(line[i]) for line in lines) for i in range(5)]
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, [*widths, 0])).rstrip() for line in lines)
+
+
+def rows_of(*reports):
+    """The rows of some reports in one table, without the machine, which the top of the page names, and without details."""
+    return fenced(table(sorted((check for report in reports for check in report["checks"]), key=lambda check: check["row"])))
 
 
 def fenced(text):
@@ -140,10 +144,10 @@ class Figures:
                 "as a consumer in\nPython with datasketch in memory (row 3 of `bench/kafka`).\n")
 
     def report(self):
-        return fenced(table(self.json("report"), self.json("index")))
+        return rows_of(self.json("report"), self.json("index"))
 
     def kafka(self):
-        return fenced(table(self.json("kafka"), self.json("latency")))
+        return rows_of(self.json("kafka"), self.json("latency"))
 
     def http(self):
         return fenced(self.text("http"))
@@ -155,7 +159,7 @@ class Figures:
         return fenced(self.text("end_to_end"))
 
     def cluster(self):
-        return fenced(table(self.json("cluster")))
+        return rows_of(self.json("cluster"))
 
     def corpus(self):
         runs = self.json("corpus")
