@@ -16,6 +16,7 @@
 #include "commands/scan_report.h"
 #include "files/places.h"
 #include "formats/bytes/charset.h"
+#include "insight/scan_page.h"
 #include "insight/show.h"
 #include "records/events.h"
 #include "records/metadata.h"
@@ -79,14 +80,7 @@ void print_summary(const Counters& c, const Engine& engine, const Bodies& bodies
   if (c.match.checks_capped != 0) {
     print_err("  {} had more candidates than max_checks\n", counted(c.match.checks_capped, "document"));
   }
-  std::string related;
-  for (const Relation relation : kRelations) {
-    const uint64_t count = c.related[relation];
-    if (count != 0)
-      related +=
-          fmt::format("{} {} {}", related.empty() ? "" : ";", with_commas(count), relation_of_many(relation));
-  }
-  if (!related.empty()) print_err("  of the unique ones,{}\n", related);
+  if (c.related.sum() != 0) print_err("  of the unique ones, {}\n", related_in_words(c.related));
   if (cut.documents != 0) {
     print_err("  passages cut out of {} unique ones, {}{}\n", with_commas(cut.documents),
               human_bytes(cut.bytes),

@@ -283,12 +283,8 @@ class Loader {
     if (!names.contains("near")) wrong_together({"relations"}, "doppel always looks for near; name it, too");
     if (o.cut != CutTexts::nothing) check_cut(names.contains("shares"));
     const bool similar = names.contains("similar");
-    if (similar && o.report_from >= o.threshold)
-      wrong_together(
-          {"report_from", "threshold"},
-          fmt::format("report_from is {:g}, not below the threshold {:g}: what reaches the threshold is "
-                      "a duplicate",
-                      o.report_from, o.threshold));
+    const absl::Status below = similar ? check_report_from(o.report_from, o.threshold) : absl::OkStatus();
+    if (!below.ok()) wrong_together({"report_from", "threshold"}, std::string(below.message()));
     if (names.size() < (similar ? 3 : 2)) return;
     if (o.verify != Verify::exact)
       wrong_together({"relations", "verify"},

@@ -51,13 +51,16 @@ absl::StatusOr<Rule> make_rule(double threshold, double recall, int num_perm, in
   return rule;
 }
 
+absl::Status check_report_from(double from, double threshold) {
+  if (std::llround(from * 1e6) < std::llround(threshold * 1e6)) return absl::OkStatus();
+  return invalid(absl::StrCat("report_from is ", from, ", not below the threshold ", threshold,
+                              ": what reaches the threshold is a duplicate"));
+}
+
 absl::Status report_from(Rule& rule, double from, double recall, int num_perm) {
   RETURN_IF_ERROR(within_number(limits::kReportFrom, from));
+  RETURN_IF_ERROR(check_report_from(from, rule.threshold_ppm / 1e6));
   const auto ppm = static_cast<uint32_t>(std::llround(from * 1e6));
-  if (ppm >= rule.threshold_ppm) {
-    return invalid(absl::StrCat("report_from is ", from, ", not below the threshold ",
-                                rule.threshold_ppm / 1e6, ": what reaches the threshold is a duplicate"));
-  }
   if (rule.banding_chosen) {
     ASSIGN_OR_RETURN(rule.banding, choose_banding(from, recall, num_perm));
   }

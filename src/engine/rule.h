@@ -141,6 +141,8 @@ inline uint32_t similarity_ppm(Overlap s) {
 // Makes a rule from a user's settings; bands and rows are chosen if they are 0. An error names what is
 // impossible and what would be possible.
 absl::StatusOr<Rule> make_rule(double threshold, double recall, int num_perm, int bands = 0, int rows = 0);
+// What reaches the threshold is a duplicate, so report_from must be below it.
+absl::Status check_report_from(double from, double threshold);
 // Makes the rule report originals that are at least so similar, and chooses bands and rows that find them.
 // The arguments are those of make_rule(). An error says that `from` is not below the threshold.
 absl::Status report_from(Rule& rule, double from, double recall, int num_perm);

@@ -277,16 +277,15 @@ absl::StatusOr<Response> Downloads::ask(Client& client, const Asked& asked, std:
         "{}: {}", name, response.ok() ? cause_of(*response, body) : std::string(response.status().message()));
     if (response.ok() && !may_pass(response->code)) {
       if (response->code == 404 || response->code == 410) return absl::NotFoundError(text);
+      const std::string& region = response->bucket_region;
+      std::string hint;
       if ((response->code == 403 || response->code == 401) && s3 && options_.s3.access_key.empty())
-        return absl::PermissionDeniedError(text +
-                                           "; doppel asked without credentials: set AWS_ACCESS_KEY_ID and "
-                                           "AWS_SECRET_ACCESS_KEY, or AWS_PROFILE");
-      const bool elsewhere =
-          !response->bucket_region.empty() && response->bucket_region != options_.s3.region;
-      if (s3 && elsewhere)
-        return absl::PermissionDeniedError(
-            fmt::format("{}; set AWS_REGION={}", text, response->bucket_region));
-      return absl::PermissionDeniedError(text);
+        hint =
+            "; doppel asked without credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
+            "AWS_PROFILE";
+      else if (s3 && !region.empty() && region != options_.s3.region)
+        hint = "; set AWS_REGION=" + region;
+      return absl::PermissionDeniedError(text + hint);
     }
     if (!response.ok() && !absl::IsUnavailable(response.status()))
       return absl::Status(response.status().code(), text);
@@ -326,7 +325,6 @@ RemoteFiles::Found Downloads::look_into_bucket(Client& client, const std::string
                       .query = s3_list_query(place->key, token)};
     RETURN_IF_ERROR(ask(client, asked, &answer).status());
     ASSIGN_OR_RETURN(S3Page page, parse_s3_page(answer));
-    const size_t before = out.size();
     for (S3Object& object : page.objects) {
       const std::string_view rest =
           std::string_view(object.key).substr(std::min(place->key.size(), object.key.size()));
@@ -339,8 +337,8 @@ RemoteFiles::Found Downloads::look_into_bucket(Client& client, const std::string
                                                             .version = std::move(object.etag),
                                                             .size = object.size,
                                                             .ranges = true}));
+      ++listed_;
     }
-    listed_ += out.size() - before;
     token = std::move(page.token);
   } while (!token.empty());
   if (out.empty()) return absl::NotFoundError(url + ": there is no such object, and none below it");
@@ -525,7 +523,7 @@ void Downloads::fetch(Client& client, const Job& job) {
 absl::Status Downloads::fetch_once(Client& client, const Job& job) {
   const Download& download = *job.download;
   const RemoteFile& file = *download.file;
-  uint64_t skip = 0, from = 0, size = 0;
+  uint64_t from = 0, size = 0;
   {
     const std::lock_guard lock(mutex_);
     from = job.piece * download.piece_bytes + download.pieces[job.piece].got;
@@ -533,12 +531,8 @@ absl::Status Downloads::fetch_once(Client& client, const Job& job) {
   }
   const uint64_t end = job.piece * download.piece_bytes + size;
   const long expected = file.ranges ? 206 : 200;
-  Asked asked{.url = file.url};
-  if (file.ranges) {
-    asked.range = fmt::format("{}-{}", from, end - 1);
-  } else {
-    skip = from;
-  }
+  const Asked asked{.url = file.url, .range = file.ranges ? fmt::format("{}-{}", from, end - 1) : ""};
+  uint64_t skip = file.ranges ? 0 : from;
   absl::Status stored;
   std::string problem;
   const absl::StatusOr<Response> response =

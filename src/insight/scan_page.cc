@@ -217,15 +217,8 @@ std::string shares_in_words(const PageRelated& related) {
 
 void add_related(Lines& out, const ScanPage& page, const EngineOptions& engine) {
   if (page.counts.sum() == 0) return;
-  std::string counts;
-  for (const Relation relation : kRelations) {
-    const uint64_t count = page.counts[relation];
-    if (count != 0)
-      counts +=
-          fmt::format("{}{} {}", counts.empty() ? "" : ", ", with_commas(count), relation_of_many(relation));
-  }
   out.line("<h2>Related documents</h2>");
-  out.line("<p>Of the unique documents, {}.</p>", counts);
+  out.line("<p>Of the unique documents, {}.</p>", related_in_words(page.counts));
   for (const PageRelated& related : page.related) {
     out.line("<h3>A &nbsp;{} <span class=\"quiet\">{}</span> B &nbsp;{}</h3>\n<p>{}</p>",
              name_of(related.document), relation_verb(related.relation), name_of(related.original),
@@ -307,6 +300,15 @@ std::string scan_page(const ScanPage& page, const EngineOptions& engine) {
   }
   end_page(out);
   return out.take();
+}
+
+std::string related_in_words(const RelationCounts& counts) {
+  std::string out;
+  for (const Relation relation : kRelations) {
+    if (const uint64_t count = counts[relation]; count != 0)
+      out += fmt::format("{}{} {}", out.empty() ? "" : "; ", with_commas(count), relation_of_many(relation));
+  }
+  return out;
 }
 
 }  // namespace doppel

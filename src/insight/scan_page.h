@@ -45,6 +45,9 @@ struct PageGroup {
   std::vector<PageCopy> first;  // the first few copies
 };
 
+// "3 are parts of others; 1 share a passage"; "" if there are none.
+std::string related_in_words(const RelationCounts& counts);
+
 struct PageRelated {
   PageDocument document, original;
   Relation relation = Relation::shares;
