@@ -14,8 +14,17 @@
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace doppel {
+
+inline sockaddr_in loopback(int port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  return address;
+}
 
 // Returns a port on which nobody listens. It lies below the ports that the system gives to connections, so
 // none of them takes it before the server does.
@@ -24,18 +33,15 @@ inline int free_port() {
   for (int i = 0; i < 1000; ++i) {
     const int port = 10'000 + static_cast<int>(random() % 5'000);
     const int probe = ::socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address.sin_port = htons(static_cast<uint16_t>(port));
-    const bool free = ::bind(probe, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+    const sockaddr_in address = loopback(port);
+    const bool free = ::bind(probe, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
     ::close(probe);
     if (free) return port;
   }
   throw std::runtime_error("no port is free");
 }
 
-// Runs nginx. Its first process ends when the port is open.
+// Runs nginx.
 class Nginx {
  public:
   // Serves `directory`/files.
@@ -65,6 +71,7 @@ http {{ access_log off; client_body_temp_path {0}/t1; proxy_temp_path {0}/t2; fa
     // The server leaves its parent and becomes our child, so that we can wait for its end.
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     running = std::system(fmt::format("nginx -q -c {}/nginx.conf >/dev/null 2>&1", directory).c_str()) == 0;
+    if (running) await_response(port);
   }
   ~Nginx() {
     if (!running) return;
@@ -81,6 +88,19 @@ http {{ access_log off; client_body_temp_path {0}/t1; proxy_temp_path {0}/t2; fa
   bool running = false;
 
  private:
+  // Until it responds, nginx may not have written its pid, and loses a signal.
+  static void await_response(int port) {
+    const int connection = ::socket(AF_INET, SOCK_STREAM, 0);
+    const sockaddr_in address = loopback(port);
+    constexpr std::string_view kBadRequest = "no request\r\n\r\n";  // no location sees it
+    char response[4096];
+    if (::connect(connection, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+        ::write(connection, kBadRequest.data(), kBadRequest.size()) < 0 ||
+        ::read(connection, response, sizeof response) <= 0)
+      throw std::runtime_error("nginx does not respond");
+    ::close(connection);
+  }
+
   std::string directory_;
 };
 
