@@ -2,6 +2,8 @@
 //
 //   relations_study_bench --study parts --docs 2000
 //     parts of a text, wraps and quotes: found as near, or as contained or contains
+//   relations_study_bench --study short --docs 2000
+//     30 to 150 words of a long text, from its beginning or from anywhere
 //   relations_study_bench --study prints --docs 20000
 //     which pairs at the threshold bands propose, and prints
 //   relations_study_bench --study neighbours
@@ -15,6 +17,7 @@
 #include <cstdlib>
 #include <memory>
 #include <random>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -60,6 +63,8 @@ struct Shape {
   const char* name;
   double from, to;        // which part of the text
   double before, behind;  // new words, as shares of the text
+  size_t words = 0;       // if it is not 0: so many words of a text of 800 to 3,000, from its beginning ...
+  bool anywhere = false;  // ... or from a random place
 };
 constexpr Shape kShapes[] = {
     {"first_90_percent", 0, .9, 0, 0},  {"first_80_percent", 0, .8, 0, 0},
@@ -68,6 +73,14 @@ constexpr Shape kShapes[] = {
     {"25_percent_more", 0, 1, 0, .25},  {"50_percent_more", 0, 1, .25, .25},
     {"100_percent_more", 0, 1, .5, .5}, {"200_percent_more", 0, 1, 1, 1},
     {"a_third_quoted", .3, .63, 1, 1},
+};
+
+constexpr Shape kShort[] = {
+    {"first_30_words", 0, 0, 0, 0, 30},       {"first_50_words", 0, 0, 0, 0, 50},
+    {"first_75_words", 0, 0, 0, 0, 75},       {"first_100_words", 0, 0, 0, 0, 100},
+    {"first_150_words", 0, 0, 0, 0, 150},     {"any_30_words", 0, 0, 0, 0, 30, true},
+    {"any_50_words", 0, 0, 0, 0, 50, true},   {"any_75_words", 0, 0, 0, 0, 75, true},
+    {"any_100_words", 0, 0, 0, 0, 100, true}, {"any_150_words", 0, 0, 0, 0, 150, true},
 };
 
 struct Share {
@@ -97,13 +110,19 @@ void study_shape(const Flags& flags, const Shape& shape) {
     return out;
   };
   for (uint64_t i = 0; i < flags.docs; ++i) {
-    whole.push_back(fresh(static_cast<size_t>(random.between(100, 1'500))));
+    whole.push_back(fresh(
+        static_cast<size_t>(random.between(shape.words != 0 ? 800 : 100, shape.words != 0 ? 3'000 : 1'500))));
     texts.push_back(oracle::join(oracle::Language::english, whole.back()));
   }
   for (const Units& units : whole) {
     const auto share = [&](double s) { return static_cast<size_t>(s * static_cast<double>(units.size())); };
     Units text = shape.before == 0 ? Units() : fresh(share(shape.before));
-    const Units part = slice(units, shape.from, shape.to);
+    Units part = slice(units, shape.from, shape.to);
+    if (shape.words != 0) {
+      const uint64_t from = shape.anywhere ? random.between(0, units.size() - shape.words) : 0;
+      const auto first = units.begin() + static_cast<ptrdiff_t>(from);
+      part.assign(first, first + static_cast<ptrdiff_t>(shape.words));
+    }
     text.insert(text.end(), part.begin(), part.end());
     const std::string words = oracle::join(oracle::Language::english, part);
     with_passage.push_back(word_places(words, Normalisation::standard).size() >= 154);
@@ -391,7 +410,7 @@ int main(int argc, char** argv) {
   doppel::Flags flags;
   CLI::App app("What relations find, and near by prints alone");
   app.add_option("--study", flags.study)
-      ->check(CLI::IsMember({"parts", "prints", "neighbours"}))
+      ->check(CLI::IsMember({"parts", "short", "prints", "neighbours"}))
       ->capture_default_str();
   app.add_option("--docs", flags.docs)->capture_default_str();
   app.add_option("--seed", flags.seed)->capture_default_str();
@@ -401,7 +420,9 @@ int main(int argc, char** argv) {
   } else if (flags.study == "neighbours") {
     doppel::study_neighbours(flags);
   } else {
-    for (const doppel::Shape& shape : doppel::kShapes) doppel::study_shape(flags, shape);
+    const std::span<const doppel::Shape> shapes =
+        flags.study == "short" ? std::span<const doppel::Shape>(doppel::kShort) : doppel::kShapes;
+    for (const doppel::Shape& shape : shapes) doppel::study_shape(flags, shape);
   }
   return 0;
 }

@@ -408,6 +408,6 @@ def _work(
             _write(job, file, mask, reported)
             with lock:
                 job.state["written"][file.name] = written
-                job.save()
+                job.save_at_times()
 
         several(write, [*zip(files, numbers, masks)], isinstance(job.dst, Remote) or any(isinstance(file.source, Remote) for file in files))

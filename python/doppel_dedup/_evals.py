@@ -33,7 +33,8 @@ class Decontaminated:
     contaminated: int  #: that have items in them
     items: dict[str, int]  #: for each item, by its id, in how many documents it is
     findings: list[dict[str, Any]]  #: an item in a document: the lines of `doppel decontaminate`
-    too_short: list[str]  #: items that cannot be looked for
+    too_short: list[str]  #: items that are too short to be looked for
+    common: list[str]  #: items that are not looked for, because many items or most texts have their words
     rejected: int  #: documents that could not be read
     messages: list[str]  #: what could not be read, and why: the first 20
     files: list[str] = dataclasses.field(default_factory=list)  #: that were written, if `dst` is a folder for Parquet files
@@ -167,6 +168,7 @@ def decontaminate(
                         if not skip or not (isinstance(error, _NoText) or is_of_the_file(error)):
                             raise
                         skipped.append(f"skipped: {message_of(error)}")
+            job.save()
             return _result_of(job, skipped)
         if restart:
             raise ValueError("restart: only a job that writes a folder of Parquet files can be begun again")
@@ -204,6 +206,7 @@ def _result(said: dict[str, Any], findings: list[dict[str, Any]], text: list[str
         items=by_item,
         findings=findings,
         too_short=said["too_short"],
+        common=said["common"],
         rejected=said["rejected"],
         messages=said["messages"],
         files=list(files),
@@ -288,9 +291,9 @@ def _look_through(job: Job, file: File, items: list[str], rules: Any, sets: Any,
 def _done(job: Job, file: File, target: Place, said: dict[str, Any]) -> None:
     write_whole(_found(job, file.name), said["lines"])
     put_in_place(target)
-    job.state.update(items=said["items"], too_short=said["too_short"])
+    job.state.update(items=said["items"], too_short=said["too_short"], common=said["common"])
     job.state["written"][file.name] = {name: said[name] for name in (*_COUNTS, "messages")}
-    job.save()
+    job.save_at_times()
 
 
 class _NoText(ValueError):
@@ -303,7 +306,7 @@ def _result_of(job: Job, skipped: list[str]) -> Decontaminated:
         raise ValueError(f"src: none of {len(skipped):,} files can be read: {skipped[0]}")
     written = [job.state["written"][name] for name in names]
     said = {name: sum(counts[name] for counts in written) for name in _COUNTS}
-    said |= {"items": job.state["items"], "too_short": job.state["too_short"]}
+    said |= {name: job.state[name] for name in ("items", "too_short", "common")}
     said["messages"] = skipped + [message for counts in written for message in counts["messages"]][:20]
     findings = []
     for name in names:
@@ -356,7 +359,7 @@ def _streamed(source: Place, items: list[str], rules: Any, sets: Any, report: An
 
 def _all_of(parts: list[dict[str, Any]]) -> dict[str, Any]:
     out = {name: sum(part[name] for part in parts) for name in _COUNTS}
-    return out | {"lines": b"".join(part["lines"] for part in parts), "items": parts[0]["items"], "too_short": parts[0]["too_short"],
+    return out | {"lines": b"".join(part["lines"] for part in parts), **{name: parts[0][name] for name in ("items", "too_short", "common")},
                   "messages": [message for part in parts for message in part["messages"]][:20]}  # fmt: skip
 
 

@@ -42,6 +42,7 @@ nb::dict decontaminate_bound(const Names& evals, const Names& paths, const Names
   out["lines"] = nb::bytes(done.lines.data(), done.lines.size());
   out["items"] = done.items;
   out["too_short"] = done.too_short;
+  out["common"] = done.common;
   out["messages"] = done.messages;
   return out;
 }

@@ -29,6 +29,7 @@ absl::StatusOr<DecontaminatedFiles> decontaminate_files(const DecontaminateFiles
   if (items.items.empty()) return invalid("evals: there are no items");
   for (const Item& item : items.items) out.items.push_back(item.id);
   for (const uint32_t item : items.too_short) out.too_short.push_back(items.items[item].id);
+  for (const uint32_t item : items.common) out.common.push_back(items.items[item].id);
 
   FilesSinkOptions keep{.keep = job.keep};
   FilesSourceOptions from{.paths = job.paths};

@@ -23,7 +23,7 @@ struct DecontaminateFiles {
 struct DecontaminatedFiles {
   DecontaminateCounters counters;
   std::string lines;
-  std::vector<std::string> items, too_short;  // ids
+  std::vector<std::string> items, too_short, common;  // ids
   std::vector<std::string> messages;  // about records and files that could not be read; only the first ones
 };
 

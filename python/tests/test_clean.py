@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from corpus import documents, seed_of_this_run
 
-from doppel_dedup import Index, WrongIndexError, _clean, clean, decontaminate, scan_parquet
+from doppel_dedup import Index, WrongIndexError, _clean, _job, clean, decontaminate, scan_parquet
 
 A = "the quick brown fox jumps over the lazy dog"
 B = "pack my box with five dozen liquor jugs please"
@@ -145,6 +146,26 @@ def test_a_job_that_is_killed_writes_the_same_bytes(tmp_path, key, keep, path):
     times = {p: os.stat(tmp_path / "out" / p).st_mtime_ns for p in expected}
     assert run(tmp_path / "in", tmp_path / "out", keep, 0, path).returncode == 0
     assert {p: os.stat(tmp_path / "out" / p).st_mtime_ns for p in expected} == times
+
+
+def test_the_state_of_many_files_takes_a_part_of_the_time(tmp_path, monkeypatch):
+    clock, saved, write = [0.0], [], _job.write_whole
+
+    def write_slowly(path, content):
+        clock[0] += 1
+        saved.append(clock[0])
+        write(path, content)
+
+    monkeypatch.setattr(_job, "time", types.SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(_job, "write_whole", write_slowly)
+    job = _job.Job(str(tmp_path / "out"), {})
+    for _ in range(1000):
+        clock[0] += 0.1
+        job.save_at_times()
+    assert 3 <= len(saved) <= 1 + 100 / 20
+    clock[0] += 20
+    job.save_at_times()
+    assert saved[-1] == clock[0]
 
 
 def test_a_job_keeps_the_same_rows_each_time(tmp_path, monkeypatch):

@@ -88,6 +88,12 @@ absl::Status check_places(const Options& o, const Flags& flags) {
   return check_outputs(std::vector<NamedPath>{{"--output", flags.output}, {"--keep", flags.keep}}, inputs);
 }
 
+void print_not_looked_for(const Items& items, const std::vector<uint32_t>& which, std::string_view why) {
+  if (which.empty()) return;
+  print_err("not looked for: {}{}; the first: {}\n", counted(which.size(), "item"), why,
+            one_line(items.items[which.front()].question, 100));
+}
+
 void print_summary(const DecontaminateCounters& c, const Items& items, double seconds) {
   print_err("{}, {} in {} ({}/s, {:.1f} MB/s)\n", counted(c.documents, "document"), human_bytes(c.bytes),
             human_seconds(seconds),
@@ -96,11 +102,6 @@ void print_summary(const DecontaminateCounters& c, const Items& items, double se
   print_err("  {} have items in them: {} of {} items, {} times, {} of these word for word\n",
             with_commas(c.contaminated), with_commas(c.items_found()), with_commas(items.items.size()),
             with_commas(c.findings), with_commas(c.word_for_word));
-  if (!items.too_short.empty()) {
-    print_err("  {} items are too short to be looked for; the first: {}\n",
-              with_commas(items.too_short.size()),
-              one_line(items.items[items.too_short.front()].question, 100));
-  }
   if (items.rejected != 0) print_err("  {} could not be read\n", counted(items.rejected, "item"));
   if (c.rejected != 0) print_err("  {} could not be read; not kept\n", counted(c.rejected, "document"));
   if (c.problems != 0) print_err("  {} could not be read as a whole\n", counted(c.problems, "input"));
@@ -117,6 +118,11 @@ absl::StatusOr<int> run(const Options& o, Flags& flags) {
   const ItemRule rule{.changed_ppm = static_cast<uint32_t>(std::lround(flags.changed * 1e6))};
   ASSIGN_OR_RETURN(const Items items, read_items(flags.evals, fields, rule, say));
   if (items.items.empty()) return invalid("--evals: there are no items in these files");
+
+  if (!flags.quiet) {
+    print_not_looked_for(items, items.too_short, ", too short");
+    print_not_looked_for(items, items.common, " of words that many items or most texts have");
+  }
 
   FilesSinkOptions keep{.keep = flags.keep, .keep_directory = flags.keep_directory};
   FilesSourceOptions from{.paths = flags.paths};

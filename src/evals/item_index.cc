@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "base/check.h"
 #include "base/status.h"
 #include "files/read/files_source.h"
@@ -96,8 +97,9 @@ void ItemIndex::merge_equal() {
   patterns_ = std::move(merged);
 }
 
-void ItemIndex::finish() {
+std::vector<uint32_t> ItemIndex::finish() {
   merge_equal();
+  std::vector<uint32_t> common;
   absl::flat_hash_map<uint64_t, uint32_t> patterns_with;
   std::vector<uint64_t> grams;
   for (const Pattern& pattern : patterns_) {
@@ -107,7 +109,7 @@ void ItemIndex::finish() {
     grams.erase(std::unique(grams.begin(), grams.end()), grams.end());
     for (const uint64_t gram : grams) ++patterns_with[gram];
   }
-  for (Pattern& pattern : patterns_) {
+  std::erase_if(patterns_, [&](Pattern& pattern) {
     // Reduces the pattern to its own words: from its first gram that is not common to its last one.
     size_t first = pattern.size, behind = 0;
     each_gram(words_of(pattern), [&](size_t i, uint64_t gram) {
@@ -115,12 +117,19 @@ void ItemIndex::finish() {
       first = std::min(first, i);
       behind = i + kGram;
     });
-    if (behind < first + rule_.least_words) continue;  // too few of its own: it must match word for word
+    if (behind == 0) {
+      common.insert(common.end(), pattern_items_.begin() + pattern.items_begin,
+                    pattern_items_.begin() + pattern.items_end);
+      return true;
+    }
+    if (behind < first + rule_.least_words) return false;  // few of its own: it must match word for word
     pattern.begin += first;
     pattern.size = static_cast<uint32_t>(behind - first);
     pattern.most = most_edits(rule_, pattern.size);
-  }
+    return false;
+  });
   list_grams();
+  return common;
 }
 
 void ItemIndex::list_grams() {
@@ -243,6 +252,31 @@ FormatOptions format_of(const ItemFields& fields, const std::vector<std::string>
   return out;
 }
 
+// Words that most English texts have, and those that frame a question in an examination.
+constexpr std::string_view kStockWords[] = {
+    "a",         "about",      "above",     "all",     "an",      "and",       "answer",    "any",
+    "are",       "as",         "at",        "be",      "been",    "below",     "best",      "but",
+    "by",        "can",        "choose",    "correct", "could",   "describe",  "describes", "did",
+    "do",        "does",       "each",      "example", "false",   "following", "for",       "from",
+    "has",       "have",       "he",        "her",     "his",     "how",       "i",         "if",
+    "in",        "incorrect",  "is",        "it",      "its",     "likely",    "many",      "may",
+    "me",        "most",       "much",      "my",      "no",      "none",      "not",       "of",
+    "on",        "one",        "only",      "option",  "options", "or",        "other",     "our",
+    "out",       "question",   "questions", "right",   "she",     "should",    "so",        "some",
+    "statement", "statements", "that",      "the",     "their",   "them",      "then",      "there",
+    "these",     "they",       "this",      "those",   "to",      "true",      "two",       "up",
+    "was",       "we",         "were",      "what",    "when",    "where",     "which",     "who",
+    "why",       "will",       "with",      "would",   "wrong",   "you",       "your"};
+// A longer question is unlike any other text, even if it has only these.
+constexpr size_t kStockWordsMost = 10;
+
+bool has_only_stock_words(std::span<const WordSpan> words) {
+  static const absl::flat_hash_set<std::string_view> stock(std::begin(kStockWords), std::end(kStockWords));
+  return words.size() <= kStockWordsMost && std::all_of(words.begin(), words.end(), [](const WordSpan& word) {
+           return stock.contains(word.text);
+         });
+}
+
 // Counts the characters of UTF-8: all bytes except continuation bytes.
 uint32_t count_letters(std::string_view word) {
   return static_cast<uint32_t>(std::count_if(
@@ -311,15 +345,22 @@ absl::StatusOr<Items> read_items(const std::vector<std::string>& paths, const It
         hasher.hash(item.answer, more);
         words.insert(words.end(), more.begin(), more.end());
       }
-      lengths.clear();
-      for (const WordSpan& word : split_words(item.question)) lengths.push_back(count_letters(word.text));
+      std::vector<WordSpan> spans = split_words(item.question);
       if (item.with_answer)
-        for (const WordSpan& word : split_words(item.answer)) lengths.push_back(count_letters(word.text));
-      if (!out.index.add(words, lengths)) out.too_short.push_back(static_cast<uint32_t>(out.items.size()));
+        for (WordSpan& word : split_words(item.answer)) spans.push_back(std::move(word));
+      lengths.clear();
+      for (const WordSpan& word : spans) lengths.push_back(count_letters(word.text));
+      const auto number = static_cast<uint32_t>(out.items.size());
+      const bool common = words.size() >= rule.least_words && has_only_stock_words(spans);
+      if (common) out.common.push_back(number);
+      if (!out.index.add(common ? std::span<const uint64_t>() : words, lengths) && !common)
+        out.too_short.push_back(number);
       out.items.push_back(std::move(item));
     }
   }
-  out.index.finish();
+  const std::vector<uint32_t> of_others = out.index.finish();
+  out.common.insert(out.common.end(), of_others.begin(), of_others.end());
+  std::sort(out.common.begin(), out.common.end());
   return out;
 }
 

@@ -6,7 +6,8 @@
 // needs there follows from how many of its words may be changed. The places that remain are compared word by
 // word (NearMatcher).
 //
-// A beginning or an end that many items share (a prompt) says nothing, so it is not searched for.
+// A beginning or an end that many items share (a prompt) says nothing, so it is not searched for. Nor is an
+// item that has nothing else, or only a few words that most texts have ("Which of the following is true?").
 
 #include <cstddef>
 #include <cstdint>
@@ -82,8 +83,9 @@ class ItemIndex {
   // Adds an item: the hashes of its words, in order, and their lengths in letters (or bytes); without
   // lengths, all words count alike. Returns false if it has too few words: it will not be found.
   bool add(std::span<const uint64_t> words, std::span<const uint32_t> lengths = {});
-  // Call it after the last add(), before any search.
-  void finish();
+  // Call it after the last add(), before any search. Returns the items of which many others have all grams:
+  // they will not be found.
+  std::vector<uint32_t> finish();
   uint32_t items() const { return items_; }
 
   // Searches documents. Use one for each thread. The index must outlive it.
@@ -162,8 +164,10 @@ inline constexpr uint32_t kQuestionWordsLeast = 5;
 struct Items {
   std::vector<Item> items;
   ItemIndex index{ItemRule{}};
-  std::vector<uint32_t> too_short;  // too short to be found, even with their answers
-  uint64_t rejected = 0;            // records without a question, and files that could not be read
+  // What is not searched for, ascending: items that are too short, even with their answers, and items of
+  // words that many items or most texts have.
+  std::vector<uint32_t> too_short, common;
+  uint64_t rejected = 0;  // records without a question, and files that could not be read
 };
 
 // `report` receives a message about each wrong record or file. InvalidArgument, NotFound: there is nothing to

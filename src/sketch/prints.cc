@@ -83,6 +83,18 @@ void store_least(std::span<const uint64_t> shingles, std::span<const uint64_t> l
   }
 }
 
+// Marks the minimum of every beginning that is shorter than a wide window.
+void store_beginnings(std::span<const uint64_t> shingles, size_t wide, PodVector<Print>& out) {
+  uint64_t least = ~uint64_t{0};
+  for (Print& print : out) {
+    if (print.position >= wide) return;
+    const uint64_t value = shingles[print.position];
+    if (value > least) continue;
+    print.stored = true;
+    least = value;
+  }
+}
+
 // Whether all keys differ; `false` may be wrong. Spares most texts the table.
 bool surely_differ(std::span<const Print> prints) {
   constexpr size_t kBits = 8'192;
@@ -159,6 +171,7 @@ void find_prints(std::span<const uint64_t> shingles, uint32_t passage, uint64_t 
   take_least(kernels, shingles, narrow, {least.data(), n}, find_places(n), salt, out);
   n = widen(kernels, least.data(), n, narrow, wide, least.data());
   store_least(shingles, {least.data(), n}, find_places(n), out);
+  store_beginnings(shingles, wide, out);
   number_keys(out);
 }
 

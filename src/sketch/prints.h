@@ -6,6 +6,11 @@
 // original stores the prints of wide windows, and a document queries with the prints of narrow ones, which
 // include its stored ones.
 //
+// An original also stores the minimum of each of its beginnings, from a narrow window up to a wide one. So a
+// document that is only the beginning of a text finds it, however short: its own minimum is stored. These are
+// few, because each is smaller than the one before: 1 + ln(wide / narrow) on the average, one of them stored
+// anyway.
+//
 // A print is 44 bits of a keyed hash of its shingle; the lowest 32 of them are not all zero.
 
 #include <algorithm>

@@ -161,10 +161,11 @@ TEST(Decontaminate, SaysWhichPassageOfWhichDocument) {
   TempDir dir;
   write_file(dir / "evals.jsonl", item("capital", "Which city is the capital of Australia?", "Canberra") +
                                       item("short", "Who wrote Hamlet?", "William Shakespeare") +
-                                      item("hopeless", "Why?", "So"));
+                                      item("hopeless", "Why?", "So") +
+                                      item("stock", "Which of the following is NOT true?", "B"));
   write_file(dir / "corpus.jsonl",
              document("a", "Quiz!\\n\\nWHICH CITY — is the capital\\nof Australia? (Canberra.) Next.") +
-                 document("b", "Nothing is here.") +
+                 document("b", "Nothing is here. Which of the following is not true? Guess!") +
                  document("c", "Who wrote Hamlet? (William Shakespeare.) Who wrote Faust?") +
                  document("d", "Who wrote Hamlet? Nobody knows for sure.") + "no json\n" +
                  document("e", "Which large city is the capital of Australia"));
@@ -185,8 +186,11 @@ TEST(Decontaminate, SaysWhichPassageOfWhichDocument) {
   EXPECT_THAT(lines[1], HasSubstr(R"("answer":true)"));
   EXPECT_THAT(lines[2], HasSubstr(R"("share":0.857142,"changed":1)"));
   EXPECT_THAT(lines[2], HasSubstr(R"("answer":false)"));
-  EXPECT_THAT(ran.err, HasSubstr("3 have items in them: 2 of 3 items, 3 times, 2 of these word for word"));
-  EXPECT_THAT(ran.err, HasSubstr("1 items are too short to be looked for; the first: Why?"));
+  EXPECT_THAT(ran.err, HasSubstr("3 have items in them: 2 of 4 items, 3 times, 2 of these word for word"));
+  EXPECT_THAT(ran.err, HasSubstr("not looked for: 1 item, too short; the first: Why?\n"));
+  EXPECT_THAT(ran.err,
+              HasSubstr("not looked for: 1 item of words that many items or most texts have; the first: "
+                        "Which of the following is NOT true?\n"));
   EXPECT_THAT(ran.err, HasSubstr("1 document could not be read; not kept"));
   const std::string clean = read_file(dir / "clean.jsonl");
   EXPECT_THAT(clean, HasSubstr(R"("id":"b")"));
