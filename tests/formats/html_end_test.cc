@@ -134,6 +134,34 @@ TEST(ArticleEnd, BoxesBetweenItsParagraphsAreLeftOut) {
     }
 }
 
+// Also on a page that does not say what it is, if no running text follows.
+TEST(ArticleEnd, LinkedTitlesBehindItAreOtherStories) {
+  std::string items;
+  for (int i = 0; i < 12; ++i)
+    items += fmt::format(
+        "<li><article><span>Picture of an agency</span><h3><a href=/{0}>A bear was seen near the village "
+        "(story {0})</a></h3></article></li>",
+        i);
+  const std::string stories = "<section><h2>The next one</h2><ul>" + items + "</ul></section>";
+  const auto article = [](int count) {
+    return "<article><h1>The comet</h1>" + paragraphs("comet", 0, count) + "</article>";
+  };
+  const auto main = [](std::string_view head, const std::string& body) {
+    return main_of(page(head, "<div>" + body + "</div>"));
+  };
+  for (const std::string_view head : {kSays, std::string_view()}) {
+    const std::string text = main(head, article(12) + stories);
+    expect_all(text, "comet", 12);
+    EXPECT_THAT(text, Not(HasSubstr("(story"))) << head;
+  }
+  // A list between two texts, or behind an introduction, may be what the page is about.
+  const std::string introduction = "<div><h1>Bears</h1>" + paragraphs("comet", 0, 4) + stories + "</div>";
+  EXPECT_THAT(main({}, introduction), HasSubstr("(story 11)"));
+  EXPECT_THAT(
+      main({}, "<div>" + paragraphs("comet", 0, 12) + stories + paragraphs("comet", 12, 14) + "</div>"),
+      HasSubstr("(story 11)"));
+}
+
 TEST(ArticleEnd, TablesListsQuotesAndLongTextBetweenItsParagraphsStay) {
   const std::string long_one = "<div><h3>What a comet is</h3>" + paragraph("box", 1) + "</div>";
   for (const std::string_view kept :

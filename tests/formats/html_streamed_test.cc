@@ -145,6 +145,42 @@ TEST(Streamed, WhatNoScriptMovesStaysHidden) {
   }
 }
 
+// A crawler may have removed all scripts.
+TEST(Streamed, WithoutScriptsAPartIsShownWhereItIs) {
+  const std::string page =
+      "<main><template id=\"B:0\"></template><p>Loading</p></main><footer>Footer</footer>"
+      "<div hidden id=\"S:0\"><p>The text of the page</p></div><div hidden id=\"S:1f\">and more</div>";
+  EXPECT_EQ(text_of(page), "Loading\nFooter\nThe text of the page\nand more");
+  EXPECT_EQ(text_of("<div hidden id=\"S:no\">no</div><div hidden id=S:>no</div>yes"), "yes");
+  EXPECT_EQ(text_of(page + "<script>start()</script>"), "Loading\nFooter");
+}
+
+// A reader unfolds them. What a page shows at first is `visible`.
+TEST(Folded, MainHasTabsAndSections) {
+  std::string text = "<h1>Comets</h1>";
+  for (int i = 0; i < 5; ++i)
+    text +=
+        fmt::format("<p>Part {} is about a comet, which nobody in the valley had seen before that.</p>", i);
+  const std::string folded =
+      "because the older people had told them about it, and that it had been as large as a barn.</p>";
+  for (const std::string& part :
+       {"<div role=tabpanel hidden><p>Tab, " + folded + "</div>",
+        "<div role=region aria-labelledby=b style=\"display: none\"><p>Tab, " + folded + "</div>",
+        "<div style=\"display:none\"><div role=region><p>Tab, " + folded + "</div></div>"}) {
+    const std::string page = "<main>" + text + part + text + "</main>";
+    EXPECT_THAT(text_of(page, Extract::main), HasSubstr("Tab, because the older")) << part;
+    EXPECT_THAT(text_of(page), Not(HasSubstr("Tab, because"))) << part;
+  }
+  for (const std::string& part :
+       {"<div hidden><p>Tab, " + folded + "</div>",
+        "<div hidden><div><div role=tabpanel><p>Tab, " + folded + "</div></div></div>",
+        "<template><div role=tabpanel><p>Tab, " + folded + "</div></template>"}) {
+    EXPECT_THAT(text_of("<main>" + text + part + text + "</main>", Extract::main),
+                Not(HasSubstr("Tab, because")))
+        << part;
+  }
+}
+
 // Different articles between the same menu and footer.
 TEST(Streamed, MainIsThePartThatWasMoved) {
   const auto page = [](std::string_view topic) {

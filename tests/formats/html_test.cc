@@ -287,6 +287,16 @@ TEST(Main, PiecesSayWhatBecameOfEachBlock) {
   EXPECT_EQ(fates, "boilerplate outside taken taken outside ");
 }
 
+// A browser shows readings above the characters, and breaks words at soft hyphens.
+TEST(Main, IsWithoutReadingsAndSoftHyphens) {
+  const std::string page = fmt::format(
+      "<article><p>{0} <ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp>字<rt>ji</rt></ruby>, <rt>rt</rt>, "
+      "an&shy;ten\u00adna.</p></article>",
+      kArticle);
+  EXPECT_EQ(main_of(page), fmt::format("{} 漢字, rt, antenna.", kArticle));
+  EXPECT_THAT(visible(page), HasSubstr("kan"));
+}
+
 TEST(Main, IsAllWhereLittleWouldRemain) {
   const std::string page = "<nav><a href=1>a</a></nav><p>Few words.</p>";
   EXPECT_EQ(main_of(page), visible(page));

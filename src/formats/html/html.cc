@@ -68,10 +68,13 @@ class HtmlExtractor::Page final : public HtmlEvents {
       std::replace(without_zeros_.begin(), without_zeros_.end(), '\0', ' ');
       html = without_zeros_;
     }
-    noscript_ = false;
+    noscript_ = shows_streamed_ = false;
     RETURN_IF_ERROR(read(html));
     if (moves_ && place_moved_parts(html, arranged_)) {
       html = arranged_;
+      RETURN_IF_ERROR(read(html));
+    } else if (streamed_ && !moves_) {
+      shows_streamed_ = true;
       RETURN_IF_ERROR(read(html));
     }
     std::string_view chosen = choose();
@@ -115,6 +118,7 @@ class HtmlExtractor::Page final : public HtmlEvents {
     here.element = &element;
     const bool behind_part = std::exchange(behind_part_, false);
     here.part = false;
+    if (std::exchange(here.folded, false) && is_panel(attributes)) here.unseen = false;
     if (!here.unseen) {
       const bool script = element.role == ElementRole::script;
       moves_ = moves_ || (behind_part && script);
@@ -122,6 +126,7 @@ class HtmlExtractor::Page final : public HtmlEvents {
       if (main_ && element.role == ElementRole::meta) kind_.see_meta(attributes);
       here.unseen = is_unseen(element, attributes);
       here.part = here.unseen && may_move_;
+      here.folded = main_ && here.unseen && element.kind != ElementKind::unseen;
       here.noscript = here.unseen && element.role == ElementRole::noscript;
       here.data = main_ && here.unseen && script && is_data(attributes);
       if (here.data) data_.begin();
@@ -214,8 +219,9 @@ class HtmlExtractor::Page final : public HtmlEvents {
     const Element* element = nullptr;
     uint32_t node = 0;
     bool unseen = false, in_link = false, heading = false, title = false;
-    bool data = false;  // a script that holds data
-    bool part = false;  // hidden, but a script may move it
+    bool data = false;    // a script that holds data
+    bool part = false;    // hidden, but a script may move it
+    bool folded = false;  // hidden, but its child may be what a reader unfolds
     bool noscript = false;
     bool in_content = false;  // inside an element that is marked as content
   };
@@ -269,7 +275,7 @@ class HtmlExtractor::Page final : public HtmlEvents {
     nodes_.assign(1, HtmlNode{});
     around_.assign(1, Around{});
     pending_ = Pending::none;
-    behind_part_ = moves_ = scripts_ = root_ = opened_root_ = false;
+    behind_part_ = moves_ = streamed_ = scripts_ = root_ = opened_root_ = false;
     data_.clear();
     if (html.empty()) return absl::OkStatus();
     const absl::Status status = parser_.parse(html, *this);
@@ -372,18 +378,41 @@ class HtmlExtractor::Page final : public HtmlEvents {
     return has_id;
   }
 
+  // Whether a reader unfolds the element: a tab, or a section below a heading that is a button.
+  static bool is_panel(HtmlAttributes attributes) {
+    bool panel = false;
+    attributes.each([&](HtmlAttribute name, std::string_view value) {
+      panel = panel || (name == HtmlAttribute::role && (value == "tabpanel" || value == "region"));
+    });
+    return panel;
+  }
+
+  // Whether React names a part so that it sends behind the page: "S:1f".
+  static bool is_streamed(std::string_view id) {
+    return id.size() > 2 && id.starts_with("S:") && std::all_of(id.begin() + 2, id.end(), [](char c) {
+             return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+           });
+  }
+
   // A template is visible if it is a declarative shadow root, or if a turbo-stream element inserts it into
   // the page.
   bool is_unseen(const Element& element, HtmlAttributes attributes) {
+    // Others write the same text without its readings.
+    if (main_ && element.role == ElementRole::reading && around_.back().element != nullptr &&
+        around_.back().element->role == ElementRole::ruby)
+      return true;
     const bool never_shown = element.kind == ElementKind::unseen;
     bool hidden = never_shown;
     const bool is_template = hidden && element.role == ElementRole::unseen_template;
     bool has_id = element.role == ElementRole::table;  // stands for the ids of its rows
+    bool streamed = false, has_hidden = false;
     if (is_template && around_.back().element != nullptr &&
         around_.back().element->role == ElementRole::turbo_stream)
       hidden = false;
     attributes.each([&](HtmlAttribute name, std::string_view value) {
       has_id = has_id || name == HtmlAttribute::id;
+      streamed = streamed || (name == HtmlAttribute::id && is_streamed(value));
+      has_hidden = has_hidden || name == HtmlAttribute::hidden;
       if (is_template) {
         hidden = hidden && name != HtmlAttribute::shadowrootmode && name != HtmlAttribute::shadowroot;
         moves_ = moves_ || name == HtmlAttribute::data_sid;
@@ -392,7 +421,10 @@ class HtmlExtractor::Page final : public HtmlEvents {
       }
     });
     may_move_ = has_id && (is_template || !never_shown);
-    return hidden;
+    streamed = streamed && has_hidden && !never_shown;
+    streamed_ = streamed_ || streamed;
+    if (hidden && main_ && !never_shown && is_panel(attributes)) return false;
+    return hidden && !(streamed && shows_streamed_);
   }
 
   void enter(const Element& element, HtmlAttributes attributes, Around& here) {
@@ -479,6 +511,8 @@ class HtmlExtractor::Page final : public HtmlEvents {
   bool opened_root_ = false;       // the last event began an element that may be the root of an app
   bool root_ = false;              // such an element was empty
   bool moves_ = false;             // a script follows such a part
+  bool streamed_ = false;          // there are parts that React's script would move,
+  bool shows_streamed_ = false;    // and they are shown where they are, because no script does
   std::vector<HtmlNode> nodes_;
 };
 

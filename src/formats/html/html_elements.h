@@ -81,6 +81,8 @@ enum class ElementRole : unsigned char {
   meta,
   turbo_stream,
   header,
+  ruby,
+  reading,  // of characters in ruby
   unknown
 };
 inline constexpr int kElementRoles = static_cast<int>(ElementRole::unknown) + 1;

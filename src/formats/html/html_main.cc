@@ -44,6 +44,14 @@ uint32_t letters_of(std::string_view text) {
 
 namespace {
 
+// Soft hyphens are where a browser may break a word.
+void append_without_hyphens(std::string_view text, std::string& out) {
+  constexpr std::string_view kSoftHyphen = "\u00ad";
+  for (size_t at; (at = text.find(kSoftHyphen)) != text.npos; text.remove_prefix(at + kSoftHyphen.size()))
+    out += text.substr(0, at);
+  out += text;
+}
+
 // Whether the text has more digits than letters, and few letters.
 bool is_numbers(std::string_view text) {
   uint32_t letters = 0, digits = 0;
@@ -174,7 +182,7 @@ void MainText::collect(std::string_view text) {
     if (fates_[i] != BlockFate::taken) continue;
     if (!out_.empty()) out_.push_back('\n');
     const TextBlock& block = (*blocks_)[i];
-    out_ += text.substr(block.begin, block.end - block.begin);
+    append_without_hyphens(text.substr(block.begin, block.end - block.begin), out_);
   }
 }
 

@@ -51,10 +51,10 @@ constexpr uint32_t kRunningLeast = 300;
 constexpr uint32_t kRunningSite = 600;  // with less, text that a name calls the site's stays the site's
 
 // Stories behind an article: the least letters of a linked title, the most of an item, the least number of
-// items, percent of links in the title, the least running text before; percent of the letters that are in
-// items.
+// items, percent of links in the title, the least running text before; the same on a page that does not say
+// that it is about one thing, where no running text may follow; percent of the letters that are in items.
 constexpr uint32_t kItemTitle = 20, kItemLetters = 300, kItems = 3;
-constexpr uint32_t kItemLinks = 70, kItemBehind = 400;
+constexpr uint32_t kItemLinks = 70, kItemBehind = 400, kItemBehindAll = 1000;
 constexpr uint64_t kItemShare = 70;
 
 // The core of an article: an element with this share of the region's running text, and at least so many long
@@ -198,7 +198,6 @@ void Region::settle_marks() {
 // Behind an article, an element of items that each have a linked title and at most a few lines shows other
 // stories, whatever it is called.
 void Region::drop_stories() {
-  if (!one_thing_) return;
   std::vector<HtmlNode>& nodes = *nodes_;
   std::vector<uint32_t>& titles = runs_;
   titles.assign(nodes.size(), 0);
@@ -226,7 +225,8 @@ void Region::drop_stories() {
   }
   for (size_t i = 1; i < nodes.size(); ++i) {
     if (items_[i].count < kItems || items_[i].letters * 100ULL < nodes[i].letters * kItemShare) continue;
-    nodes[i].stories = items_[i].before >= kItemBehind;
+    const bool behind_all = items_[i].before == before && before >= kItemBehindAll;
+    nodes[i].stories = one_thing_ ? items_[i].before >= kItemBehind : behind_all;
   }
   for (size_t i = 1; i < nodes.size(); ++i)
     nodes[i].out = nodes[i].out || nodes[i].stories || nodes[nodes[i].parent].out;
