@@ -100,6 +100,7 @@ class Loader {
   absl::StatusOr<Config> finish() {
     if (errors_.empty()) take_properties();
     if (errors_.empty()) name_log();
+    if (errors_.empty()) cut_templates();
     if (errors_.empty()) read_order();
     if (errors_.empty()) check_together();
     if (!errors_.empty()) return invalid(absl::StrJoin(errors_, "\n"));
@@ -205,6 +206,12 @@ class Loader {
       return;
     config_.options.kafka.index_log = config_.options.kafka.group + "-index";
     origins_["kafka.index_log"] = "kafka.group";
+  }
+
+  // Cuts templates, too: they are what repeats most.
+  void cut_templates() {
+    if (config_.options.cut == CutTexts::shares && origin("common_after") == "default")
+      config_.options.common_after = kCommonAfterOfCut;
   }
 
   // Makes matchers and resolvers read cluster.order, the topic that signers write.

@@ -65,8 +65,10 @@ void relation_keys(const Add& add) {
                  "memory and time, because more bands are needed to find such originals."));
   add(integer_key(limits::kPassageWords, AT(passage_words),
                   "The shortest passage, in words, that is found with certainty wherever it is."));
-  add(integer_key(limits::kCommonAfter, AT(common_after),
-                  "A passage that so many originals have is a template and counts for no relation."));
+  add(integer_key(
+      limits::kCommonAfter, AT(common_after),
+      "A passage that so many originals have is a template and counts for no relation. With cut: shares "
+      "it is 500 unless it is set, because templates are to be cut, too."));
   add(integer_key(
       limits::kMaxRelated, AT(max_related),
       "The most related originals that are reported for one document, the largest passages first."));

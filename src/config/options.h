@@ -28,6 +28,8 @@ enum class OutputKey { input, cluster_id, original_id };
 enum class Tombstones { key, ignore };
 enum class OnUpdate { keep, replace };
 
+inline constexpr int kCommonAfterOfCut = 500;
+
 struct Options {
   // The rule that decides which documents are copies.
   double threshold = 0.8;
@@ -48,7 +50,7 @@ struct Options {
   double containment = 0.8;
   double report_from = 0.6;
   int passage_words = 154;
-  int common_after = 20;
+  int common_after = 20;  // kCommonAfterOfCut if texts are cut, unless it is set
   int max_related = 16;
   Partial partial = Partial::report;
   CutTexts cut = CutTexts::nothing;

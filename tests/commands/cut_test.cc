@@ -185,7 +185,7 @@ TEST(Cut, IsWhatBruteForceCutsWhateverTheThreadsBatchesAndRestarts) {
   write_file(dir / "second.jsonl", second);
   write_file(dir / "in.jsonl", first + second);
   const std::string environment = "DOPPEL_HASH_KEY=00112233445566778899aabbccddeeff";
-  const std::string common = "scan -q --all --set common_after=200 --set passage_words=30" + kCut;
+  const std::string common = "scan -q --all --set passage_words=30" + kCut;
   const Ran whole = run_doppel(common + "--keep " + (dir / "kept ") + (dir / "in.jsonl"), environment);
   ASSERT_EQ(whole.code, 0) << whole.err;
   std::vector<std::set<Words>> originals;

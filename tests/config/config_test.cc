@@ -373,6 +373,17 @@ TEST_F(ConfigTest, AnIndexLogIsCalledAsItsGroup) {
   EXPECT_EQ(name("kafka: {topics: [a], group: news, index_log: doppel-index}\n"), "doppel-index");
 }
 
+TEST_F(ConfigTest, TemplatesAreCutUnlessCommonAfterSaysOtherwise) {
+  const auto common_after = [&](const std::string& yaml) {
+    const auto config = load("relations: [shares]\n" + yaml);
+    EXPECT_TRUE(config.ok()) << config.status();
+    return config.ok() ? config->options.common_after : 0;
+  };
+  EXPECT_EQ(common_after(""), 20);
+  EXPECT_EQ(common_after("cut: shares\n"), 500);
+  EXPECT_EQ(common_after("cut: shares\ncommon_after: 20\n"), 20);
+}
+
 // The same file for all roles: signers read the topics and write the order, which the others read.
 TEST_F(ConfigTest, RolesShareOneConfiguration) {
   const std::string shared =
