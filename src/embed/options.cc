@@ -104,15 +104,14 @@ absl::StatusOr<RelationRule> choose_relations(const Index::Options& given, Chose
     if (given.relations && names != was) chosen.differ("relations", was, std::string_view(names));
     names = was;
   }
-  RelationRule out{.contained = names.find(",contained") != std::string::npos,
-                   .contains = names.find(",contains") != std::string::npos,
-                   .shares = names.find(",shares") != std::string::npos,
-                   .shingle_words = static_cast<uint32_t>(shingle_words)};
-  if (names.find(",similar") != std::string::npos) {
-    out.similar_ppm = static_cast<uint32_t>(
-        std::llround(chosen.choose_fraction("report_from", "report_from_ppm", given.report_from, .6) * 1e6));
+  RelationRule out = relations_named(std::vector<std::string>(absl::StrSplit(names, ',')));
+  out.shingle_words = static_cast<uint32_t>(shingle_words);
+  if (out.similar_ppm != 0) {
+    out.similar_ppm = static_cast<uint32_t>(std::llround(
+        chosen.choose_fraction("report_from", "report_from_ppm", given.report_from, out.similar_ppm / 1e6) *
+        1e6));
   }
-  if (!out.contained && !out.contains && !out.shares) return out;
+  if (!out.needs_prints()) return out;
   const std::optional<int64_t> passage = chosen.number("passage");
   const int64_t words =
       chosen.choose("passage_words", passage ? std::optional(*passage + shingle_words - 1) : std::nullopt,

@@ -69,6 +69,16 @@ absl::Status report_from(Rule& rule, double from, double recall, int num_perm) {
   return absl::OkStatus();
 }
 
+RelationRule relations_named(std::span<const std::string> names) {
+  const auto named = [&](Relation relation) {
+    return std::find(names.begin(), names.end(), relation_name(relation)) != names.end();
+  };
+  return {.contained = named(Relation::contained),
+          .contains = named(Relation::contains),
+          .shares = named(Relation::shares),
+          .similar_ppm = named(Relation::similar) ? kSimilarFrom : 0};
+}
+
 bool RelationRule::knows(Relation relation) const {
   switch (relation) {
     case Relation::contained:

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,8 @@ struct RelationCounts {
   bool operator==(const RelationCounts&) const = default;
 };
 
+inline constexpr uint32_t kSimilarFrom = 600'000;  // the default of report_from, in millionths
+
 // Which relations an index reports besides `near`, and their limits.
 struct RelationRule {
   bool contained = false;
@@ -53,13 +56,17 @@ struct RelationRule {
   bool cut = false;                // whether RESOLVE fills Outcome::repeated
 
   // Whether there are relations that are found by prints, which similar ones are not.
-  bool on() const { return passage != 0 && (contained || contains || shares); }
+  bool on() const { return passage != 0 && needs_prints(); }
+  bool needs_prints() const { return contained || contains || shares; }
   bool any() const { return on() || similar_ppm != 0; }
   bool knows(Relation relation) const;
   // Texts are related only if they share at least this many shingles that are not common.
   uint32_t shared_least() const { return passage < 20 ? passage : 20; }
   bool operator==(const RelationRule&) const = default;
 };
+
+// The relations with these names, and the limits that they have by default. `passage` is not set.
+RelationRule relations_named(std::span<const std::string> names);
 
 // A range of consecutive shingles of a document.
 struct ShingleRun {

@@ -116,11 +116,8 @@ absl::Status check_address_space(const Options& o) {
 }
 
 RelationRule relations_of(const Options& o) {
-  const auto named = [&](std::string_view name) {
-    return std::find(o.relations.begin(), o.relations.end(), name) != o.relations.end();
-  };
-  RelationRule out{.contained = named("contained"), .contains = named("contains"), .shares = named("shares")};
-  if (!out.contained && !out.contains && !out.shares) return out;
+  RelationRule out = relations_named(o.relations);
+  if (!out.needs_prints()) return out;
   out.passage = static_cast<uint32_t>(std::max(1, o.passage_words - o.shingle_words + 1));
   out.shingle_words = static_cast<uint32_t>(o.shingle_words);
   out.containment_ppm = static_cast<uint32_t>(std::llround(o.containment * 1e6));
@@ -151,7 +148,7 @@ absl::StatusOr<EngineOptions> engine_options(const Options& o, const HashKey& ke
   out.rule.expire_after_ms = o.expire_after_ms;
   out.rule.replace = o.on_update == OnUpdate::replace;
   out.rule.relations = relations_of(o);
-  if (std::find(o.relations.begin(), o.relations.end(), "similar") != o.relations.end())
+  if (out.rule.relations.similar_ppm != 0)
     RETURN_IF_ERROR(report_from(out.rule, o.report_from, o.recall, o.num_perm));
   out.scheme.passage = out.rule.relations.passage;
   out.track_ids = o.tombstones == Tombstones::key || out.rule.replace;
