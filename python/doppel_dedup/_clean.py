@@ -35,7 +35,7 @@ from ._columns import check_columns, column_of, plain
 from ._index import Index
 from ._inputs import is_paths, paths_or_table
 from ._job import File, Job, check_outside, relative_files, write_whole
-from ._parquet import OnError, given_rows, is_of_the_file, message_of, on_this_machine, parquet_batches, schema_of, skips
+from ._parquet import OnError, footer_of, given_rows, is_of_the_file, message_of, on_this_machine, parquet_batches, skips
 from ._places import Place, Remote, Where, discard, each, exists, for_reader, local_path, put_in_place, several, writing
 from ._progress import Progress, bar, steps
 from ._report import report_page
@@ -102,19 +102,20 @@ def _judge(job: Job, index: Index, files: list[File], text: str, id: str | None,
     columns = list(dict.fromkeys(name for name in (text, id, chooser.column) if name is not None))
     known = {name: number for number, name in enumerate(job.state["files"])}
     sources = [file.source for file in files]
-    stand_ins = os.path.join(job.folder, "remote-files")
-    if "begun" not in job.state and any(row != 0 for row in index._core.begin_files(on_this_machine(sources, stand_ins), True)[1]):
+    paths = on_this_machine(sources, os.path.join(job.folder, "remote-files"))
+    if "begun" not in job.state and any(row != 0 for row in index._core.begin_files(paths, True)[1]):
         shutil.rmtree(job.folder)
         raise ValueError("path: the index has decided rows of these files already, in another job; name another path, or the output of that job")
     job.state["begun"] = True
     job.save()
-    for number, row, batch, verdicts in given_rows(index, sources, stand_ins, text, id, columns, _BATCH_ROWS, True):
-        mine = known[files[number].name]
-        if chooser.column is not None:
-            _put(_values(job, mine), row, chooser.values(column_of(batch, chooser.column)))
-        _put(_how(job, mine), row, how(verdicts))
-        _put(_rows(job, mine), row, packed(verdicts._columns.seq, verdicts._columns.verdict))
-        report(len(batch))
+    with job.reading(files):
+        for number, row, batch, verdicts in given_rows(index, sources, paths, text, id, columns, _BATCH_ROWS, True):
+            mine = known[files[number].name]
+            if chooser.column is not None:
+                _put(_values(job, mine), row, chooser.values(column_of(batch, chooser.column)))
+            _put(_how(job, mine), row, how(verdicts))
+            _put(_rows(job, mine), row, packed(verdicts._columns.seq, verdicts._columns.verdict))
+            report(len(batch))
     each(job.check, files)
 
 
@@ -154,7 +155,7 @@ def _write(job: Job, file: File, mask: Mask, report: Any) -> None:
         groups, schema = source.metadata, source.schema_arrow
         codec = groups.row_group(0).column(0).compression if groups.num_row_groups and groups.num_columns else "ZSTD"
     compression = "none" if codec == "UNCOMPRESSED" else codec.lower()
-    with writing(target) as unfinished, parquet.ParquetWriter(unfinished, schema, compression=compression) as out:
+    with job.reading([file]), writing(target) as unfinished, parquet.ParquetWriter(unfinished, schema, compression=compression) as out:
         for group in _groups(file.source, mask, report):
             out.write_table(group, row_group_size=len(group))
     try:
@@ -250,11 +251,13 @@ def clean(
     check_outside(files, out, "dst")
     needed = [text, *([id] if id is not None else []), *([chooser.column] if chooser.column is not None else [])]
     skip = skips(on_error)
+    rows: int | None = None
     if not skip:
         with steps(progress, "reading columns", len(files)) as done:
-            schemas = each(schema_of, [file.source for file in files], done)
-        for file, schema in zip(files, schemas):
-            check_columns(schema, needed, str(file.source))
+            footers = each(footer_of, [file.source for file in files], done)
+        for file, footer in zip(files, footers):
+            check_columns(footer.schema, needed, str(file.source))
+        rows = sum(footer.rows for footer in footers)
     job = Job(out, asked, restart, state)
     if staged:
         files = _staged(job, src, text, id)
@@ -281,7 +284,7 @@ def clean(
     if not (job.state.get("done") and whole):
         job.state |= {"done": False, "clusters": None, "report": None}
         listed, shown = table is None, page is None
-        _work(job, files, text, id, chooser, keep_unscored, path, progress, settings)
+        _work(job, files, None if staged else rows, text, id, chooser, keep_unscored, path, progress, settings)
     if table is not None and not listed:
         numbers, masks = _masks(job, files, chooser)
         write_clusters(table, files, [_take(_rows(job, n)) for n in numbers], [_take(_how(job, n)) for n in numbers], masks, id)
@@ -343,7 +346,7 @@ def _staged(job: Job, src: Any, text: str, id: str | None) -> list[File]:
     if job.state.get("done"):
         return []
     files = [File(name, os.path.basename(name)) for name in stage(src, folder)]
-    check_columns(schema_of(files[0].source), [text, *([id] if id is not None else [])])
+    check_columns(footer_of(files[0].source).schema, [text, *([id] if id is not None else [])])
     return files
 
 
@@ -380,14 +383,14 @@ def _index(job: Job, path: str | os.PathLike[str] | None, settings: JobSettings)
 
 
 def _work(
-    job: Job, files: list[File], text: str, id: str | None, chooser: Chooser, keep_unscored: bool,
+    job: Job, files: list[File], rows: int | None, text: str, id: str | None, chooser: Chooser, keep_unscored: bool,
     path: str | os.PathLike[str] | None, progress: Progress, settings: JobSettings,
 ) -> None:  # fmt: skip
-    import pyarrow.parquet as parquet
-
-    with steps(progress, "counting rows", len(files)) as done:
-        total = 2 * sum(each(lambda file: int(parquet.read_metadata(for_reader(file.source)).num_rows), files, done))
-    with bar(progress, total) as report:
+    """rows: of all files, if that is known."""
+    if rows is None:
+        with steps(progress, "counting rows", len(files)) as done:
+            rows = sum(each(lambda file: footer_of(file.source).rows, files, done))
+    with bar(progress, 2 * rows) as report:
         with _index(job, path, settings) as index:
             _judge(job, index, files, text, id, chooser, report)
         numbers, masks = _masks(job, files, chooser)

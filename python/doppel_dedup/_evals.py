@@ -17,7 +17,7 @@ from typing import Any, Unpack
 from . import _core
 from ._inputs import is_paths, paths_or_table
 from ._job import File, Job, check_outside, relative_files, write_whole
-from ._parquet import OnError, is_of_the_file, message_of, parquet_batches, schema_of, skips
+from ._parquet import OnError, footer_of, is_of_the_file, message_of, parquet_batches, skips
 from ._places import Kind, Place, Remote, Where, base_name, discard, each_place, exists, for_reader, is_folder, is_parquet, put_in_place, temporary, writing
 from ._progress import Progress, reporter
 from ._settings import NoSettings, check_names, pairs
@@ -268,7 +268,8 @@ def _look_through(job: Job, file: File, items: list[str], rules: Any, sets: Any,
         return
     before = sum(counts["documents"] for counts in written.values())
     if isinstance(file.source, Remote) or isinstance(target, Remote):
-        said = _rows_without_items(file.source, target, items, rules, sets, _from(report, before))
+        with job.reading([file]):
+            said = _rows_without_items(file.source, target, items, rules, sets, _from(report, before))
         try:
             job.check(file)
         except BaseException:
@@ -328,7 +329,7 @@ def _streamed(source: Place, items: list[str], rules: Any, sets: Any, report: An
     import pyarrow.parquet as parquet
 
     named = [name for key, value in sets if key.startswith("input.") for name in value.split(", ")]
-    wanted = [name for name in schema_of(source).names if name == "url" or any(f"{one}/".startswith((f"{name}/", f"/{name}/")) for one in named)]
+    wanted = [name for name in footer_of(source).schema.names if name == "url" or any(f"{one}/".startswith((f"{name}/", f"/{name}/")) for one in named)]
     parts, first_row = [], 0
     with tempfile.TemporaryDirectory(prefix="doppel-") as folder:
         path = os.path.join(folder, "rows.parquet")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import shutil
 import time
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ._places import (
@@ -146,6 +148,16 @@ class Job:
             if file.name not in self.state["sources"]:
                 self.state["sources"][file.name] = now[file.name]
                 self.state["files"].append(file.name)
+
+    @contextlib.contextmanager
+    def reading(self, files: list[File]) -> Iterator[None]:
+        """What goes wrong while these files are read may be that one has changed since take(): then that is the error."""
+        try:
+            yield
+        except Exception:
+            with contextlib.suppress(OSError):
+                each(self.check, files)
+            raise
 
     def check(self, file: File) -> None:
         """It is an error if the file has changed since take()."""

@@ -27,13 +27,19 @@ _BATCH_BYTES = 64 << 20  # that the rows of a batch take, about
 _DICTIONARY_BYTES = 4 << 20  # that a writer puts into a dictionary at most; Arrow's limit is 1 MB
 
 
-def schema_of(name: Place) -> pyarrow.Schema:
-    """The columns of a Parquet file. The error names the file."""
+class Footer(NamedTuple):
+    schema: pyarrow.Schema
+    rows: int
+
+
+def footer_of(name: Place) -> Footer:
+    """The error names the file."""
     import pyarrow
     import pyarrow.parquet as parquet
 
     try:
-        return parquet.read_schema(for_reader(name))
+        metadata = parquet.read_metadata(for_reader(name))
+        return Footer(metadata.schema.to_arrow_schema(), metadata.num_rows)
     except (pyarrow.ArrowException, OSError) as error:
         if isinstance(error, FileNotFoundError):
             raise
@@ -267,16 +273,16 @@ def _batches_of(
 
 
 def given_rows(
-    index: Index, files: Sequence[Place], folder: str, text: str, id: str | None, columns: Sequence[str] | None, batch_rows: int, resume: bool,
+    index: Index, files: Sequence[Place], paths: list[str], text: str, id: str | None, columns: Sequence[str] | None, batch_rows: int, resume: bool,
     skip: bool = False,
 ) -> Iterator[tuple[int, int, pyarrow.RecordBatch, Verdicts]]:  # fmt: skip
     """Gives the rows of files to an index. Yields the number of the file, the first row, the batch and its verdicts.
 
-    folder: see on_this_machine(); skip: a file that cannot be read is a warning, and the next one follows
+    paths: what on_this_machine() says of the files; skip: a file that cannot be read is a warning, and the next one follows
     """
     needed = [text] if id is None else [text, id]
     core = index._core
-    pass_, first_rows, problems, handed = core.begin_files(on_this_machine(files, folder), resume)
+    pass_, first_rows, problems, handed = core.begin_files(paths, resume)
     for problem in problems:
         warnings.warn(problem, stacklevel=3)
     given = _batches_of(files, tuple(first_rows), columns or needed, columns, batch_rows, skip)
@@ -366,7 +372,7 @@ def scan_parquet(
         with contextlib.ExitStack() as stack:
             kept = index.settings["state_directory"]
             folder = os.path.join(kept, "remote-files") if kept else stack.enter_context(tempfile.TemporaryDirectory(prefix="doppel-"))
-            for _, _, batch, verdicts in given_rows(index, files, folder, text, id, chosen, batch_rows, resume, skips(on_error)):
+            for _, _, batch, verdicts in given_rows(index, files, on_this_machine(files, folder), text, id, chosen, batch_rows, resume, skips(on_error)):
                 yield batch, verdicts
     finally:
         if own is not None:

@@ -20,6 +20,7 @@ _TRIES = 4
 _WAIT = 0.5  # seconds before the second try, then twice as long each time
 _THREADS = 8
 _TAIL = 64 << 10  # that Arrow reads of a file first
+_PART = 16 << 20  # of an upload; S3 takes 10,000 of them
 _PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "hf": "huggingface_hub", "http": "aiohttp", "https": "aiohttp",
              "az": "adlfs", "abfs": "adlfs", "abfss": "adlfs"}  # fmt: skip
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(::[A-Za-z][A-Za-z0-9+.-]*)*://")
@@ -63,6 +64,7 @@ class Remote:
         self.fs, self.path, self._name, self._secrets = fs, path, name, secrets
         self._native: Any = None  # a file of pyarrow
         self._upload: Any = None  # a file that has no name yet
+        self._size: int | None = None  # as info() said it last
 
     def __str__(self) -> str:
         return self._name
@@ -128,7 +130,9 @@ class Remote:
     def info(self) -> dict[str, Any]:
         """Size, time and kind. Never from what fsspec remembers."""
         self.fs.invalidate_cache()
-        return dict(self.tried("read", lambda: self.fs.info(self.path)))
+        out = dict(self.tried("read", lambda: self.fs.info(self.path)))
+        self._size = out.get("size")
+        return out
 
     def exists(self) -> bool:
         try:
@@ -187,7 +191,8 @@ class Remote:
         return b"" if end <= start else self.tried("read", read)
 
     def opened(self) -> Ranges:
-        size = self.info().get("size")
+        """The file as it was when info() was asked last: who reads it asks again at the end whether it has changed."""
+        size = self._size if self._size is not None else self.info().get("size")
         if size is None:
             raise OSError(f"{self}: the server does not say how long the file is")
         return Ranges(self, int(size))
@@ -201,7 +206,7 @@ class Remote:
     def writing(self) -> Iterator[Any]:
         """A file to write. Where it lies there is nothing before it is whole, or what was there; see is_uploaded."""
         if self.is_uploaded:
-            out = self._upload = self.tried("written", lambda: self.fs._open(self.path, "wb", autocommit=False))
+            out = self._upload = self.tried("written", lambda: self.fs._open(self.path, "wb", block_size=_PART, autocommit=False))
         else:
             out = self.tried("written", lambda: self.fs.open(self.path, "wb"))
         try:
