@@ -375,7 +375,7 @@ TEST_F(ConfigTest, AnIndexLogIsCalledAsItsGroup) {
 
 TEST_F(ConfigTest, TemplatesAreCutUnlessCommonAfterSaysOtherwise) {
   const auto common_after = [&](const std::string& yaml) {
-    const auto config = load("relations: [shares]\n" + yaml);
+    const auto config = load("relations: [near, shares]\n" + yaml);
     EXPECT_TRUE(config.ok()) << config.status();
     return config.ok() ? config->options.common_after : 0;
   };

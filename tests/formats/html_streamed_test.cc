@@ -166,13 +166,15 @@ TEST(Folded, MainHasTabsAndSections) {
   for (const std::string& part :
        {"<div role=tabpanel hidden><p>Tab, " + folded + "</div>",
         "<div role=region aria-labelledby=b style=\"display: none\"><p>Tab, " + folded + "</div>",
-        "<div style=\"display:none\"><div role=region><p>Tab, " + folded + "</div></div>"}) {
+        "<div style=\"display:none\"><div role=region aria-labelledby=b><p>Tab, " + folded +
+            "</div></div>"}) {
     const std::string page = "<main>" + text + part + text + "</main>";
     EXPECT_THAT(text_of(page, Extract::main), HasSubstr("Tab, because the older")) << part;
     EXPECT_THAT(text_of(page), Not(HasSubstr("Tab, because"))) << part;
   }
   for (const std::string& part :
-       {"<div hidden><p>Tab, " + folded + "</div>",
+       {"<div hidden role=region aria-label=Cookies><p>Tab, " + folded + "</div>",
+        "<div hidden><p>Tab, " + folded + "</div>",
         "<div hidden><div><div role=tabpanel><p>Tab, " + folded + "</div></div></div>",
         "<template><div role=tabpanel><p>Tab, " + folded + "</div></template>"}) {
     EXPECT_THAT(text_of("<main>" + text + part + text + "</main>", Extract::main),

@@ -8,6 +8,7 @@
 namespace doppel {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -458,6 +459,23 @@ TEST(Main, TextsBesideEachOtherAreAllTheText) {
   EXPECT_THAT(main_of(page), HasSubstr("Post 0."));
   EXPECT_THAT(main_of(page), HasSubstr("Post 5."));
   EXPECT_THAT(main_of(page), HasSubstr("Long."));
+}
+
+// Of two lists with the same items, the one that is mostly links is about other pages.
+TEST(Main, ItemsWithLinksAreTextInAListThatIsNotMostlyLinks) {
+  const std::string links =
+      "<li><a href=1>The atlas of the northern provinces, which was printed in the capital</a>"
+      "<li><a href=2>Sheets of the coast</a>";
+  const std::string words =
+      "<li>A globe of the same year, which nobody has seen since the fire in the old library of the town, "
+      "and "
+      "of which only a drawing is left.";
+  const auto list = [](const std::string& items) {
+    return fmt::format("<article><p>{0}</p><ul>{1}</ul><p>{0} More.</p></article>", kArticle, items);
+  };
+  EXPECT_THAT(main_of(list(links + words)),
+              AllOf(HasSubstr("northern provinces"), HasSubstr("of the coast")));
+  EXPECT_THAT(main_of(list(links)), Not(HasSubstr("northern provinces")));
 }
 
 TEST(Main, AHeadingThatIsALinkBelongsToTheTextBelow) {

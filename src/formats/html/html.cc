@@ -380,11 +380,13 @@ class HtmlExtractor::Page final : public HtmlEvents {
 
   // Whether a reader unfolds the element: a tab, or a section below a heading that is a button.
   static bool is_panel(HtmlAttributes attributes) {
-    bool panel = false;
+    bool tab = false, section = false, labelled = false;
     attributes.each([&](HtmlAttribute name, std::string_view value) {
-      panel = panel || (name == HtmlAttribute::role && (value == "tabpanel" || value == "region"));
+      tab = tab || (name == HtmlAttribute::role && value == "tabpanel");
+      section = section || (name == HtmlAttribute::role && value == "region");
+      labelled = labelled || name == HtmlAttribute::aria_labelledby;
     });
-    return panel;
+    return tab || (section && labelled);
   }
 
   // Whether React names a part so that it sends behind the page: "S:1f".
@@ -454,7 +456,8 @@ class HtmlExtractor::Page final : public HtmlEvents {
                              element.name == "blockquote" || element.name == "pre" ||
                              element.name == "table" || element.name == "dl" ||
                              element.kind == ElementKind::heading,
-                  .cell = element.kind == ElementKind::cell};
+                  .cell = element.kind == ElementKind::cell,
+                  .list = element.name == "ul" || element.name == "ol"};
     // The header of a part of the content is not the page's header.
     if (here.in_content && element.role == ElementRole::header) node.marks = kMarkLead;
     // On these, a name like "has-sidebar" says nothing about the text inside.

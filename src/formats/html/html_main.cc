@@ -93,6 +93,15 @@ std::string_view fate_name(BlockFate fate) {
   return "";
 }
 
+// The list that the element is an item of, or is in an item of, if the list is not mostly links.
+const HtmlNode* MainText::list_of_text(uint32_t node) const {
+  for (int levels = 0; levels < 3 && node != 0; ++levels, node = (*nodes_)[node].parent) {
+    const HtmlNode& list = (*nodes_)[node];
+    if (list.list) return list.linked * 100ULL < list.letters * kManyLinks ? &list : nullptr;
+  }
+  return nullptr;
+}
+
 MainText::Grade MainText::grade_of(size_t i) {
   const TextBlock& block = (*blocks_)[i];
   const HtmlNode& node = (*nodes_)[block.node];
@@ -109,9 +118,13 @@ MainText::Grade MainText::grade_of(size_t i) {
     fates_[i] = BlockFate::outside;
     return Grade::bad;
   }
-  if (block.letters < kGoodLetters) return block.links > 0 ? Grade::linked : Grade::brief;
-  if (block.links <= kManyLinks) return Grade::good;
-  if (block.links < kAllLinks) return Grade::linked;
+  // Items with links are text as the others are, and so are short ones in a long list.
+  const HtmlNode* const list = list_of_text(block.node);
+  if (list != nullptr && list->letters >= kEnoughLetters) return Grade::good;
+  const uint32_t links = list != nullptr ? 0 : block.links;
+  if (block.letters < kGoodLetters) return links > 0 ? Grade::linked : Grade::brief;
+  if (links <= kManyLinks) return Grade::good;
+  if (links < kAllLinks) return Grade::linked;
   fates_[i] = BlockFate::links;
   return Grade::bad;
 }

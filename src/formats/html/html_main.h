@@ -57,6 +57,7 @@ class MainText {
  private:
   enum class Grade : unsigned char { bad, brief, linked, good };
 
+  const HtmlNode* list_of_text(uint32_t node) const;
   Grade grade_of(size_t block);
   void drop_title();
   void settle();

@@ -21,6 +21,7 @@ struct HtmlNode {
   bool title = false;       // an h1
   bool running = false;     // a paragraph, a heading, a list: what text consists of
   bool cell = false;        // of a table
+  bool list = false;        // of items
   // The following members are set by Region.
   bool comment = false;  // in or part of readers' comments
   bool stories = false;  // behind the text of an article, a list of others

@@ -79,6 +79,7 @@ struct KnownAttribute {
   HtmlAttribute attribute;
 };
 constexpr KnownAttribute kLongAttributes[] = {{"aria-modal", HtmlAttribute::aria_modal},
+                                              {"aria-labelledby", HtmlAttribute::aria_labelledby},
                                               {"shadowroot", HtmlAttribute::shadowroot},
                                               {"shadowrootmode", HtmlAttribute::shadowrootmode}};
 

@@ -28,6 +28,7 @@ enum class HtmlAttribute : unsigned char {
   hidden,
   role,
   aria_modal,
+  aria_labelledby,
   itemprop,
   itemtype,
   href,
