@@ -168,6 +168,7 @@ TEST(ArticleEnd, TablesListsQuotesAndLongTextBetweenItsParagraphsStay) {
        {std::string_view(
             "<div><table><tr><td>Year</td><td>Length of the tail</td></tr><tr><td>1910</td><td>a "
             "quarter of the sky</td></tr></table></div>"),
+        std::string_view("<div><pre>length = a quarter of the sky</pre></div>"),
         std::string_view("<ul><li>a quarter of the sky, which is a lot</li></ul>"),
         std::string_view("<blockquote><div>a quarter of the sky, my mother said</div></blockquote>"),
         std::string_view("<h2>a quarter of the sky</h2>"), std::string_view(long_one)}) {

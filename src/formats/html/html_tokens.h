@@ -28,7 +28,6 @@ enum class HtmlAttribute : unsigned char {
   hidden,
   role,
   aria_modal,
-  aria_labelledby,
   itemprop,
   itemtype,
   href,
@@ -42,6 +41,7 @@ enum class HtmlAttribute : unsigned char {
   data_bid,
   data_pid,
   src,
+  aria_labelledby,
   other
 };
 
