@@ -101,7 +101,7 @@ def test_each_of_many_urls_is_looked_at_once(s3):
     everywhere(s3, corpus(random.Random(seed_of_this_run()), rows=300))
     clean("s3://bucket/in", "out", storage_options=s3.options, progress=False)
     folder = len(s3.faults.requests)
-    assert folder <= 3 * 16
+    assert folder <= 3 * 11
     s3.faults.requests.clear()
     clean([f"s3://bucket/in/{name}" for name in ("0.parquet", "2.parquet", "more/1.parquet")], "whole", storage_options=s3.options, progress=False)
     assert len(s3.faults.requests) <= folder + 3
