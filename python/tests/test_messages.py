@@ -33,7 +33,8 @@ def test_log_lines_go_through_logging(tmp_path, caplog, capfd):
     ({"state_directory": "x", "against": "x"}, "against: x: that is the index itself"),
     ({"max_memory": "1"}, "(batch_bytes), and"),
 ])
-def test_settings_have_the_names_of_arguments(settings, message):
+def test_settings_have_the_names_of_arguments(settings, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError) as caught:
         Index(**settings)
     assert message in str(caught.value)
