@@ -78,6 +78,12 @@ class Daemon:
         answer = connection.getresponse()
         return answer.status, answer.read().decode()
 
+    # An event is written before the daemon answers questions about its document.
+    def await_answer(self, target, wanted):
+        deadline = time.monotonic() + 60
+        while (answer := self.get(target)) != (200, wanted):
+            assert time.monotonic() < deadline, answer
+
     def end(self):
         self.process.send_signal(signal.SIGTERM)
         assert self.process.wait(60) == 0
@@ -104,13 +110,13 @@ def ask_as_clients_do(binary, folder):
 
     # CDX: the last capture of a URL, also if it is a copy; not of revisit records
     query = "&fl=timestamp%2Cdigest&filter=%21mimetype%3Awarc%2Frevisit&limit=-1"
-    assert daemon.get("/cdx?url=http%3A%2F%2Fa.example%2Fy" + query) == (200, f"20240506070810 {DIGEST}\n")
+    daemon.await_answer("/cdx?url=http%3A%2F%2Fa.example%2Fy" + query, f"20240506070810 {DIGEST}\n")
     assert daemon.get("/cdx?url=http%3A%2F%2Fa.example%2Fz" + query) == (200, "")
     put(folder, "b.warc", warc_record("http://a.example/y", "2024-05-07T00:00:00Z", b"<p>new text</p>"),
         warc_record("http://a.example/y", "2024-05-06T00:00:00Z", b"<p>old text</p>"))
     for _ in range(2):
         daemon.verdict()
-    assert daemon.get("/cdx?url=http%3A%2F%2Fa.example%2Fy&fl=original,timestamp")[1] == "http://a.example/y 20240507000000\n"
+    daemon.await_answer("/cdx?url=http%3A%2F%2Fa.example%2Fy&fl=original,timestamp", "http://a.example/y 20240507000000\n")
     # as Heritrix's WbmPersistLoadProcessor, which reads the second field and the sixth, each up to a space
     assert daemon.get("/cdx?url=http%3A%2F%2Fa.example%2Fy&limit=-1")[1].split(" ") == [
         "example,a)/y", "20240507000000", "http://a.example/y", "-", "-", base64.b32encode(hashlib.sha1(b"<p>new text</p>").digest()).decode(), "-\n"]
