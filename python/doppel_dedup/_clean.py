@@ -36,7 +36,7 @@ from ._index import Index
 from ._inputs import is_paths, paths_or_table
 from ._job import File, Job, check_outside, relative_files, write_whole
 from ._parquet import OnError, footer_of, given_rows, is_of_the_file, message_of, on_this_machine, parquet_batches, skips
-from ._places import Place, Remote, Where, discard, each, exists, for_reader, local_path, put_in_place, several, writing
+from ._places import Place, Remote, Where, each, exists, for_reader, local_path, put_in_place, several, writing
 from ._progress import Progress, bar, steps
 from ._report import report_page
 from ._settings import JobSettings, check_names, pairs
@@ -116,7 +116,6 @@ def _judge(job: Job, index: Index, files: list[File], text: str, id: str | None,
             _put(_how(job, mine), row, how(verdicts))
             _put(_rows(job, mine), row, packed(verdicts._columns.seq, verdicts._columns.verdict))
             report(len(batch))
-    each(job.check, files)
 
 
 def _masks(job: Job, files: list[File], chooser: Chooser) -> tuple[list[int], list[Mask]]:
@@ -151,18 +150,14 @@ def _write(job: Job, file: File, mask: Mask, report: Any) -> None:
     import pyarrow.parquet as parquet
 
     target = job.target(file.name)
-    with parquet.ParquetFile(for_reader(file.source)) as source:
-        groups, schema = source.metadata, source.schema_arrow
-        codec = groups.row_group(0).column(0).compression if groups.num_row_groups and groups.num_columns else "ZSTD"
-    compression = "none" if codec == "UNCOMPRESSED" else codec.lower()
-    with job.reading([file]), writing(target) as unfinished, parquet.ParquetWriter(unfinished, schema, compression=compression) as out:
-        for group in _groups(file.source, mask, report):
-            out.write_table(group, row_group_size=len(group))
-    try:
-        job.check(file)
-    except BaseException:
-        discard(target)
-        raise
+    with writing(target) as unfinished, job.reading([file]):
+        with parquet.ParquetFile(for_reader(file.source)) as source:
+            groups, schema = source.metadata, source.schema_arrow
+            codec = groups.row_group(0).column(0).compression if groups.num_row_groups and groups.num_columns else "ZSTD"
+        compression = "none" if codec == "UNCOMPRESSED" else codec.lower()
+        with parquet.ParquetWriter(unfinished, schema, compression=compression) as out:
+            for group in _groups(file.source, mask, report):
+                out.write_table(group, row_group_size=len(group))
     put_in_place(target)
 
 

@@ -18,7 +18,7 @@ from . import _core
 from ._inputs import is_paths, paths_or_table
 from ._job import File, Job, check_outside, relative_files, write_whole
 from ._parquet import OnError, footer_of, is_of_the_file, message_of, parquet_batches, skips
-from ._places import Kind, Place, Remote, Where, base_name, discard, each_place, exists, for_reader, is_folder, is_parquet, put_in_place, temporary, writing
+from ._places import Kind, Place, Remote, Where, base_name, each_place, exists, for_reader, is_folder, is_parquet, put_in_place, temporary, writing
 from ._progress import Progress, reporter
 from ._settings import NoSettings, check_names, pairs
 from ._sources import stage
@@ -216,6 +216,7 @@ def _result(said: dict[str, Any], findings: list[dict[str, Any]], text: list[str
 # --- From Parquet files to a folder of the same files.
 
 _COUNTS = ("documents", "texts", "contaminated", "rejected")
+_OF_ITEMS = ("items", "too_short", "common")
 
 
 def _files_for_a_folder(src: Any, dst: Place, where: Where, progress: Progress) -> list[File]:
@@ -268,23 +269,17 @@ def _look_through(job: Job, file: File, items: list[str], rules: Any, sets: Any,
         return
     before = sum(counts["documents"] for counts in written.values())
     if isinstance(file.source, Remote) or isinstance(target, Remote):
-        with job.reading([file]):
-            said = _rows_without_items(file.source, target, items, rules, sets, _from(report, before))
-        try:
-            job.check(file)
-        except BaseException:
-            discard(target)
-            raise
+        said = _rows_without_items(job, file, target, items, rules, sets, _from(report, before))
         _done(job, file, target, said)
         return
     os.makedirs(os.path.dirname(target), exist_ok=True)
     kept = f"{temporary(target)}.parquet"  # the extension goes by the name
-    said = _look_for(items, [file.source], *rules, kept, sets, _from(report, before))
-    if said["documents"] == 0 and said["messages"]:
-        raise _NoText(f"src: no text was read: {said['messages'][0]}")
-    if said["documents"] == 0:
-        shutil.copyfile(file.source, kept)
-    job.check(file)
+    with job.reading([file]):
+        said = _look_for(items, [file.source], *rules, kept, sets, _from(report, before))
+        if said["documents"] == 0 and said["messages"]:
+            raise _NoText(f"src: no text was read: {said['messages'][0]}")
+        if said["documents"] == 0:
+            shutil.copyfile(file.source, kept)
     os.replace(kept, temporary(target))
     _done(job, file, target, said)
 
@@ -292,7 +287,7 @@ def _look_through(job: Job, file: File, items: list[str], rules: Any, sets: Any,
 def _done(job: Job, file: File, target: Place, said: dict[str, Any]) -> None:
     write_whole(_found(job, file.name), said["lines"])
     put_in_place(target)
-    job.state.update(items=said["items"], too_short=said["too_short"], common=said["common"])
+    job.state |= {name: said[name] for name in _OF_ITEMS}
     job.state["written"][file.name] = {name: said[name] for name in (*_COUNTS, "messages")}
     job.save_at_times()
 
@@ -307,7 +302,7 @@ def _result_of(job: Job, skipped: list[str]) -> Decontaminated:
         raise ValueError(f"src: none of {len(skipped):,} files can be read: {skipped[0]}")
     written = [job.state["written"][name] for name in names]
     said = {name: sum(counts[name] for counts in written) for name in _COUNTS}
-    said |= {name: job.state[name] for name in ("items", "too_short", "common")}
+    said |= {name: job.state[name] for name in _OF_ITEMS}
     said["messages"] = skipped + [message for counts in written for message in counts["messages"]][:20]
     findings = []
     for name in names:
@@ -360,15 +355,16 @@ def _streamed(source: Place, items: list[str], rules: Any, sets: Any, report: An
 
 def _all_of(parts: list[dict[str, Any]]) -> dict[str, Any]:
     out = {name: sum(part[name] for part in parts) for name in _COUNTS}
-    return out | {"lines": b"".join(part["lines"] for part in parts), **{name: parts[0][name] for name in ("items", "too_short", "common")},
+    return out | {"lines": b"".join(part["lines"] for part in parts), **{name: parts[0][name] for name in _OF_ITEMS},
                   "messages": [message for part in parts for message in part["messages"]][:20]}  # fmt: skip
 
 
-def _rows_without_items(source: Place, target: Place, items: list[str], rules: Any, sets: Any, report: Any) -> dict[str, Any]:
+def _rows_without_items(job: Job, file: File, target: Place, items: list[str], rules: Any, sets: Any, report: Any) -> dict[str, Any]:
     """Writes a file without the rows that have items, but does not give it its name yet."""
     import pyarrow.parquet as parquet
 
-    with parquet.ParquetFile(for_reader(source)) as file:
-        schema = file.schema_arrow
-    with writing(target) as unfinished, parquet.ParquetWriter(unfinished, schema, compression="zstd") as out:
-        return _streamed(source, items, rules, sets, report, out)
+    with writing(target) as unfinished, job.reading([file]):
+        with parquet.ParquetFile(for_reader(file.source)) as source:
+            schema = source.schema_arrow
+        with parquet.ParquetWriter(unfinished, schema, compression="zstd") as out:
+            return _streamed(file.source, items, rules, sets, report, out)

@@ -151,13 +151,14 @@ class Job:
 
     @contextlib.contextmanager
     def reading(self, files: list[File]) -> Iterator[None]:
-        """What goes wrong while these files are read may be that one has changed since take(): then that is the error."""
+        """It is an error if one of these files has changed since take(), also if that is why they cannot be read."""
         try:
             yield
         except Exception:
             with contextlib.suppress(OSError):
                 each(self.check, files)
             raise
+        each(self.check, files)
 
     def check(self, file: File) -> None:
         """It is an error if the file has changed since take()."""

@@ -224,7 +224,11 @@ def writing(target: Place) -> Iterator[Any]:
             yield file
     else:
         os.makedirs(os.path.dirname(unfinished) or ".", exist_ok=True)
-        yield unfinished
+        try:
+            yield unfinished
+        except BaseException:
+            remove(unfinished)
+            raise
 
 
 def put_in_place(target: Place) -> None:
@@ -241,15 +245,6 @@ def put_in_place(target: Place) -> None:
     with open(unfinished, "rb") as whole:
         os.fsync(whole.fileno())
     os.replace(unfinished, target)
-
-
-def discard(target: Place) -> None:
-    """Forgets what writing() has written."""
-    unfinished = temporary(target)
-    if unfinished is target and isinstance(target, Remote):
-        target.discard()
-    else:
-        remove(unfinished)
 
 
 def remove(place: Place) -> None:

@@ -222,11 +222,6 @@ class Remote:
             out.closed = True  # or Python would close it, and write it
         self._upload = None
 
-    def discard(self) -> None:
-        """Forgets a file that writing() has written, before commit()."""
-        if self._upload is not None:
-            self._abandon(self._upload)
-
     def commit(self) -> None:
         upload, self._upload = self._upload, None
 
