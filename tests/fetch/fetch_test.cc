@@ -469,9 +469,7 @@ TEST(FetchSource, WhatIsKnownIsNotRead) {
 // A server that accepts connections and sends nothing.
 TEST(FetchSource, EndsWhileAServerIsSilent) {
   int server = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  sockaddr_in address = loopback(0);
   socklen_t size = sizeof address;
   ASSERT_EQ(::bind(server, reinterpret_cast<sockaddr*>(&address), size), 0);
   ASSERT_EQ(::listen(server, 8), 0);

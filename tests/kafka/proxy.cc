@@ -1,8 +1,6 @@
 #include "kafka/proxy.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -13,16 +11,10 @@
 #include <stdexcept>
 #include <utility>
 
+#include "loopback.h"
+
 namespace doppel::testing {
 namespace {
-
-sockaddr_in loopback(int port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return address;
-}
 
 bool read_exactly(int fd, char* to, size_t size) {
   while (size > 0) {

@@ -456,7 +456,7 @@ class HtmlExtractor::Page final : public HtmlEvents {
                              element.name == "blockquote" || element.name == "pre" ||
                              element.name == "table" || element.name == "dl" ||
                              element.kind == ElementKind::heading,
-                  .cell = element.kind == ElementKind::cell || element.name == "pre",
+                  .no_box = element.kind == ElementKind::cell || element.name == "pre",
                   .list = element.name == "ul" || element.name == "ol"};
     // The header of a part of the content is not the page's header.
     if (here.in_content && element.role == ElementRole::header) node.marks = kMarkLead;

@@ -413,14 +413,14 @@ void Region::find_end() {
 }
 
 // A box between the paragraphs of an article is about something else: a newsletter, a subscription, a poll, a
-// film that needs consent. It is no running text itself, and holds a few short blocks. A table has cells.
+// film that needs consent. It is no running text itself, and holds a few short blocks, no table and no code.
 void Region::find_inserts(uint32_t core) {
   const std::vector<HtmlNode>& nodes = *nodes_;
-  std::vector<uint32_t>& lines = step_;  // for each element in the core, the number of blocks and cells
+  std::vector<uint32_t>& lines = step_;  // for each element in the core, the number of blocks
   std::fill(lines.begin(), lines.end(), 0);
   for (const TextBlock& block : *blocks_) ++lines[block.node];
   for (size_t i = nodes.size(); i-- > core + 1;) {
-    if (nodes[i].cell) lines[i] += kInsertLines;
+    if (nodes[i].no_box) lines[i] += kInsertLines;
     lines[nodes[i].parent] += lines[i];
   }
   for (uint32_t i = core + 1; i < nodes.size(); ++i) {

@@ -20,7 +20,7 @@ struct HtmlNode {
   uint32_t like = 0;        // siblings with the same are alike: equal in name and first class
   bool title = false;       // an h1
   bool running = false;     // a paragraph, a heading, a list: what text consists of
-  bool cell = false;        // of a table, or code: what no box between paragraphs has
+  bool no_box = false;      // a cell of a table, or code: no box between paragraphs holds one
   bool list = false;        // of items
   // The following members are set by Region.
   bool comment = false;  // in or part of readers' comments
