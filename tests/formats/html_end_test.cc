@@ -134,6 +134,26 @@ TEST(ArticleEnd, BoxesBetweenItsParagraphsAreLeftOut) {
     }
 }
 
+TEST(ArticleEnd, TheBlockBesideAPictureIsItsCaption) {
+  const std::string text =
+      "The comet above the valley in the last week of August, seen from the roof of the school, where the "
+      "whole "
+      "village had come together to watch it (caption).";
+  for (const std::string_view head : {kSays, std::string_view()}) {
+    for (const std::string_view box :
+         {"<div><a href=x><img src=x></a><p>{}</p></div>",
+          "<section><div><picture><img></picture></div><div>{}</div></section>"}) {
+      const std::string main = article_with(head, fmt::format(fmt::runtime(box), text));
+      expect_all(main, "comet", 8);
+      EXPECT_THAT(main, Not(HasSubstr("(caption)"))) << box;
+    }
+    for (const std::string_view box :
+         {"<p><img src=x>{}</p>", "<div><p>{}</p></div>", "<div><img><p>{0}</p><p>{0}</p></div>",
+          "<div><img><p>{0} {0} {0} {0}</p></div>"})
+      EXPECT_THAT(article_with(head, fmt::format(fmt::runtime(box), text)), HasSubstr("(caption)")) << box;
+  }
+}
+
 // Also on a page that does not say what it is, if no running text follows.
 TEST(ArticleEnd, LinkedTitlesBehindItAreOtherStories) {
   std::string items;

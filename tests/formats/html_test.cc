@@ -181,6 +181,8 @@ two", "articleBody": ")" + body + "\"}"})
   EXPECT_EQ(main_of(page_with_data(R"({"articleBody": "<p>)" + std::string(kArticle) +
                                    R"( &amp; more<\/p><p>)" + std::string(kArticle) + "\"}")),
             fmt::format("{0} & more\n{0}", kArticle));
+  EXPECT_EQ(main_of("<p>Loading<div style='display:none'><div>" + page_with_data(article) + "</div></div>"),
+            body);
   // A reader does not see it.
   EXPECT_EQ(visible(page_with_data(article)), "Loading");
   // The blocks of the page that were left out in its favour.

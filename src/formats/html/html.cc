@@ -128,13 +128,14 @@ class HtmlExtractor::Page final : public HtmlEvents {
       here.part = here.unseen && may_move_;
       here.folded = main_ && here.unseen && element.kind != ElementKind::unseen;
       here.noscript = here.unseen && element.role == ElementRole::noscript;
-      here.data = main_ && here.unseen && script && is_data(attributes);
-      if (here.data) data_.begin();
       if (!here.unseen) {
         enter(element, attributes, here);
         opened_root_ = around_.size() <= kRootDepth && !root_ && may_be_root(element, attributes);
       }
     }
+    // Data is never shown, so it may be in a hidden element, too.
+    here.data = main_ && element.role == ElementRole::script && is_data(attributes);
+    if (here.data) data_.begin();
     around_.push_back(here);
   }
 
@@ -445,6 +446,7 @@ class HtmlExtractor::Page final : public HtmlEvents {
       case ElementKind::cell:
         break;
       default:
+        if (element.name == "img" || element.name == "picture") nodes_[here.node].picture = true;
         return;
     }
     if (element.is_void) return;

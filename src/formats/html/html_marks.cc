@@ -67,6 +67,8 @@ constexpr std::string_view kNoRole[] = {"text",   "bg",     "border", "font",   
                                         "stroke", "ring",   "shadow", "from",     "via",         "to",
                                         "divide", "accent", "caret",  "outline",  "placeholder", "decoration",
                                         "max",    "min",    "z",      "category", "tag"};
+// An element with such a name is not shown, if no other name says when it is ("md:block", "d-sm-flex").
+constexpr std::string_view kHiddenNames[] = {"hidden", "u-hidden", "d-none", "hide", "uk-hidden", "ng-hide"};
 constexpr Marks kMeansNothing = 512;
 constexpr Marks kFirst = 1024, kSecond = 2048;  // in kConsentFirst, kConsentSecond
 constexpr Marks kSoft = 8192;                   // counts only in short names
@@ -181,10 +183,32 @@ bool says_no_role(std::string_view name) {
          std::find(std::begin(kNoRole), std::end(kNoRole), name.substr(0, hyphen)) != std::end(kNoRole);
 }
 
+// Build tools append a hash to names ("caption__LYZT4", "Caption-sc-1y47awc-0"), whose letters are no words.
+std::string_view without_hash(std::string_view name) {
+  constexpr size_t kShortestHash = 5, kLongestHash = 7;
+  if (const size_t end = name.find("-sc-"); end != std::string_view::npos) return name.substr(0, end);
+  const size_t end = name.rfind("__");
+  if (end == std::string_view::npos) return name;
+  const std::string_view hash = name.substr(end + 2);
+  if (hash.size() < kShortestHash || hash.size() > kLongestHash) return name;
+  const bool is_word = std::all_of(hash.begin() + 1, hash.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+  return is_word ? name : name.substr(0, end);
+}
+
+bool says_hidden(std::string_view name) {
+  return name.ends_with("is-hidden") ||
+         std::find(std::begin(kHiddenNames), std::end(kHiddenNames), name) != std::end(kHiddenNames);
+}
+
+bool says_when_shown(std::string_view name) {
+  return name.find(':') != std::string_view::npos || name.starts_with("d-") ||
+         name.find("show") != std::string_view::npos || name.find("visible") != std::string_view::npos;
+}
+
 Marks marks_of_name(std::string_view name) {
   if (says_no_role(name)) return 0;
   Words words;
-  words.split(name);
+  words.split(without_hash(name));
   // A letter in front is a prefix ("l-sidebar"); elsewhere it is a word of a sentence ("more-about-x").
   size_t long_words = 0;
   for (size_t i = 0; i < words.count; ++i) long_words += i > 0 || words.places[i].second > 1 ? 1 : 0;
@@ -213,13 +237,20 @@ Marks marks_of_name(std::string_view name) {
 
 Marks marks_of_names(std::string_view value) {
   Marks out = 0;
+  bool hidden = false, shown = false;
   value = value.substr(0, kBytesRead);
   while (!value.empty()) {
     const size_t end = std::min(value.find_first_of(" \t\n\r\f"), value.size());
-    if (end > 0) out |= marks_of_name(value.substr(0, end));
+    const std::string_view name = value.substr(0, end);
+    if (!name.empty()) out |= marks_of_name(name);
+    if (says_hidden(name)) {
+      hidden = true;
+    } else {
+      shown = shown || says_when_shown(name);
+    }
     value.remove_prefix(std::min(end + 1, value.size()));
   }
-  return out;
+  return hidden && !shown ? out | kMarkBoilerplate : out;
 }
 
 Marks MarksMemory::of_names(std::string_view value) {

@@ -64,6 +64,7 @@ constexpr uint64_t kCore = 65, kSideBySide = 60;
 constexpr uint32_t kCoreParagraphs = 3, kCoreLeast = 300;
 
 constexpr uint32_t kInsertLines = 10;  // the most blocks of a box between the paragraphs of an article
+constexpr uint32_t kCaptionLetters = 500;
 
 constexpr uint32_t kLeadLetters = 40;
 constexpr uint32_t kLeadLinks = 20;
@@ -414,18 +415,27 @@ void Region::find_end() {
 
 // A box between the paragraphs of an article is about something else: a newsletter, a subscription, a poll, a
 // film that needs consent. It is no running text itself, and holds a few short blocks, no table and no code.
+// The one block beside a picture is its caption, which may be longer.
 void Region::find_inserts(uint32_t core) {
-  const std::vector<HtmlNode>& nodes = *nodes_;
+  std::vector<HtmlNode>& nodes = *nodes_;
   std::vector<uint32_t>& lines = step_;  // for each element in the core, the number of blocks
+  std::vector<uint32_t>& letters = runs_;
   std::fill(lines.begin(), lines.end(), 0);
-  for (const TextBlock& block : *blocks_) ++lines[block.node];
+  std::fill(letters.begin(), letters.end(), 0);
+  for (const TextBlock& block : *blocks_) {
+    ++lines[block.node];
+    letters[block.node] += block.letters;
+  }
   for (size_t i = nodes.size(); i-- > core + 1;) {
     if (nodes[i].no_box) lines[i] += kInsertLines;
     lines[nodes[i].parent] += lines[i];
+    letters[nodes[i].parent] += letters[i];
+    if (nodes[i].picture) nodes[nodes[i].parent].picture = true;
   }
   for (uint32_t i = core + 1; i < nodes.size(); ++i) {
     const HtmlNode& node = nodes[i];
-    const bool box = node.parent == core && !node.running && !node.out && paragraphs_[i] == 0 &&
+    const bool caption = node.picture && lines[i] == 1 && letters[i] < kCaptionLetters;
+    const bool box = node.parent == core && !node.running && !node.out && (paragraphs_[i] == 0 || caption) &&
                      lines[i] != 0 && lines[i] <= kInsertLines;
     if (box || behind_[node.parent] == kInsert) behind_[i] = kInsert;
   }

@@ -22,6 +22,7 @@ struct HtmlNode {
   bool running = false;     // a paragraph, a heading, a list: what text consists of
   bool no_box = false;      // a cell of a table, or code: no box between paragraphs holds one
   bool list = false;        // of items
+  bool picture = false;     // has one, or is around one (set by Region)
   // The following members are set by Region.
   bool comment = false;  // in or part of readers' comments
   bool stories = false;  // behind the text of an article, a list of others
