@@ -11,6 +11,8 @@
 //   come in
 //                                                   turns: 500 earlier neighbours of .3 to .7 on the average
 //   hot_bench --shape passage --docs 1000000        160 words that all have, and 480 of their own
+//   hot_bench --shape pool --docs 20000 --relations 20 passages of 160 words, each of which 18 documents have
+//   hot_bench --shape random --docs 20000           3,200 words of its own
 //
 // --relations looks for copies of a part, too.
 //
@@ -83,6 +85,7 @@ class ShapeSource : public Source {
       for (uint64_t n = random_() % 9; n > 0; --n) text += words_[random_() % 50] + ' ';
       return text;
     }
+    if (shape_ == "pool" || shape_ == "random") return passages();
     std::vector<std::string> words = words_;
     if (shape_ == "neighbours") {
       std::mt19937_64 family(at_ % std::max<uint64_t>(1, docs_ / 1'000));
@@ -102,20 +105,38 @@ class ShapeSource : public Source {
     return text;
   }
 
+  // Passages of a pool, each for kPassageTimes documents; or new ones.
+  std::string passages() {
+    constexpr uint64_t kPassages = 20, kPassageWords = 160, kPassageTimes = 18;
+    if (pool_.empty()) {
+      for (uint64_t i = 0; i < docs_ * kPassages; ++i)
+        pool_.push_back(shape_ == "pool" ? i / kPassageTimes : i);
+      std::shuffle(pool_.begin(), pool_.end(), random_);
+    }
+    std::string text;
+    for (uint64_t i = 0; i < kPassages; ++i) {
+      std::mt19937_64 words(pool_[at_ * kPassages + i]);
+      for (uint64_t n = 0; n < kPassageWords; ++n) text += "p" + std::to_string(words() >> 24) + ' ';
+    }
+    return text;
+  }
+
   std::string shape_;
   uint64_t docs_, at_ = 0;
   std::vector<std::string> words_;
+  std::vector<uint64_t> pool_;
   std::mt19937_64 random_{1};
   double making_ = 0;
 };
 
-int bench(const std::string& shape, uint64_t docs, bool relations) {
+int bench(const std::string& shape, uint64_t docs, bool relations, bool shares) {
   EngineOptions options;
   options.scheme.key = {1, 2};
   options.rule = make_rule(0.8, 0.995, 128).value();
-  if (relations) {
+  if (relations || shares) {
     options.scheme.passage = 150;
-    options.rule.relations = {.contained = true, .contains = true, .passage = options.scheme.passage};
+    options.rule.relations = {
+        .contained = true, .contains = true, .shares = shares, .passage = options.scheme.passage};
   }
   std::unique_ptr<Bodies> bodies = temporary_bodies("").value();
   Engine engine(options, *bodies);
@@ -162,11 +183,14 @@ int main(int argc, char** argv) {
   uint64_t docs = 100'000;
   CLI::App app("Very many documents that look alike");
   app.add_option("--shape", shape)
-      ->check(CLI::IsMember({"changed-word", "nearly-empty", "quarter", "neighbours", "passage"}))
+      ->check(CLI::IsMember(
+          {"changed-word", "nearly-empty", "quarter", "neighbours", "passage", "pool", "random"}))
       ->capture_default_str();
   app.add_option("--docs", docs)->check(CLI::Range(20'000, 1'000'000'000))->capture_default_str();
   bool relations = false;
   app.add_flag("--relations", relations, "contained and contains, too");
+  bool shares = false;
+  app.add_flag("--shares", shares, "contained, contains and shares, too");
   CLI11_PARSE(app, argc, argv);
-  return doppel::bench(shape, docs, relations);
+  return doppel::bench(shape, docs, relations, shares);
 }

@@ -245,7 +245,10 @@ void Matcher::find_hits(const SignedDocument& document, const RelateHint& hint, 
     size_t next = i;
     while (next < hits.size() && hits[next].first == local) ++next;
     const uint32_t prints = index_.prints_of(local);
-    if (promising(rule_.relations, next - i, document.tops.size(), prints)) {
+    Hits counted;
+    for (size_t hit = i; hit < next; ++hit)
+      counted.add(rule_.relations, by_number[hits[hit].second]->position);
+    if (promising(rule_.relations, counted, document.tops.size(), prints)) {
       Relative& relative = answer.relatives.emplace_back();
       relative.seq = shards_.global(local);
       relative.prints = prints;
@@ -263,7 +266,8 @@ absl::Status Matcher::compare_relatives(const SignedDocument& document, Document
   thread_local CompactSet theirs;
   RETURN_IF_ERROR(set.make(document));
   map.start(rule_.relations, document.tops, document.prints, set.set);
-  const size_t checks = std::min(answer.relatives.size(), static_cast<size_t>(rule_.max_checks));
+  const size_t checks = std::min(answer.relatives.size(),
+                                 compared_most(rule_.relations, rule_.max_checks, document.tops.size()));
   for (size_t r = 0; r < checks; ++r) {
     Relative& relative = answer.relatives[r];
     ASSIGN_OR_RETURN(const Body original, body(relative.seq));

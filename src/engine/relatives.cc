@@ -183,13 +183,21 @@ std::vector<uint8_t> frequent_prints(const RelationRule& rule, std::span<const P
   return out;
 }
 
-bool promising(const RelationRule& rule, size_t hits, size_t shingles, uint32_t prints) {
-  if (hits == 0) return false;
+bool promising(const RelationRule& rule, const Hits& hits, size_t shingles, uint32_t prints) {
+  if (hits.count == 0) return false;
   if (rule.shares) return true;
   // Without edits, the document has most prints of an original that it contains, and an original that
-  // contains the document lists about two prints for each passage length. Many edits leave fewer, but not
-  // this few.
-  return (rule.contains && hits * 8 >= prints) || (rule.contained && hits * 2 * rule.passage >= shingles);
+  // contains the document lists about two prints for each passage length, all over the document. Many edits
+  // leave fewer, but not this few.
+  return (rule.contains && hits.count * 8 >= prints) ||
+         (rule.contained && hits.parts * 2 * rule.passage >= shingles);
+}
+
+size_t compared_most(const RelationRule& rule, int max_checks, size_t shingles) {
+  constexpr size_t kShingles = 32'768;                   // of the document, over all comparisons
+  if (rule.cut) return static_cast<size_t>(max_checks);  // every passage is to be found
+  const size_t most = std::max<size_t>(rule.max_related, kShingles / std::max<size_t>(1, shingles));
+  return std::min(static_cast<size_t>(max_checks), most);
 }
 
 bool may_relate(const RelationRule& rule, uint64_t shared, uint64_t of_document, uint64_t of_original) {

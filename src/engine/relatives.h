@@ -5,6 +5,7 @@
 // two equally near ones). How many originals list a print is known only once all owners have answered. So
 // owners count the shared shingles of each cell, and RESOLVE leaves out the common cells.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -122,9 +123,29 @@ std::vector<uint8_t> frequent_prints(const RelationRule& rule, std::span<const P
                                      std::span<const uint32_t> listed);
 inline constexpr uint32_t kFrequentFrom = 2;  // originals
 
+// The prints of an original that a document has. They are added by ascending position in the document.
+struct Hits {
+  size_t count = 0;
+  size_t parts = 0;  // of the document, each half a passage long, that have one
+  void add(const RelationRule& rule, uint32_t position) {
+    const uint32_t part = position / std::max(1u, rule.passage / 2);
+    parts += count == 0 || part != last_part ? 1 : 0;
+    last_part = part;
+    ++count;
+  }
+
+ private:
+  uint32_t last_part = 0;
+};
+
 // Whether an original that lists `prints` prints, of which the document has `hits`, may be related to a
 // document of `shingles` shingles. Only promising originals are compared.
-bool promising(const RelationRule& rule, size_t hits, size_t shingles, uint32_t prints);
+bool promising(const RelationRule& rule, const Hits& hits, size_t shingles, uint32_t prints);
+
+// How many promising originals are compared with a document of `shingles` shingles, at most `max_checks`. A
+// long document is compared with fewer, but with as many as are reported, so that nobody can make doppel
+// compare without bounds.
+size_t compared_most(const RelationRule& rule, int max_checks, size_t shingles);
 
 // Whether two texts of these sizes, which share at most `shared` values, may be related, whichever cells are
 // common.

@@ -1,6 +1,7 @@
 #include "engine/resolve.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "base/check.h"
 #include "base/status.h"
@@ -449,15 +450,22 @@ bool Resolver::collect_related(size_t i, int asked, bool last) {
   }
 
   const size_t shingles = document(i).tops.size();
-  const auto consider = [&](Seq seq, size_t hits, uint32_t listed, const Relative* answered) {
-    if (promising(rule, hits, shingles, listed)) maybe_related_.push_back({seq, hits, answered});
+  print_positions_.assign(print_listed_.size(), 0);
+  for (const Print& print : std::views::reverse(prints)) print_positions_[print.number] = print.position;
+  const auto add = [&](Hits& hits, uint32_t number) {
+    // A number beyond the prints is of a damaged answer.
+    if (number < print_positions_.size() && !hint_.is_common(number))
+      hits.add(rule, print_positions_[number]);
+  };
+  const auto consider = [&](Seq seq, const Hits& hits, uint32_t listed, const Relative* answered) {
+    if (promising(rule, hits, shingles, listed)) maybe_related_.push_back({seq, hits.count, answered});
   };
   for (const Answer& answer : answers) {
     for (const Relative& relative : answer.relatives) {
       if (window_.dead(relative.seq)) continue;
-      const auto hits = std::count_if(relative.hits.begin(), relative.hits.end(),
-                                      [&](uint32_t number) { return !hint_.is_common(number); });
-      consider(relative.seq, static_cast<size_t>(hits), relative.prints, &relative);
+      Hits hits;
+      for (const uint32_t number : relative.hits) add(hits, number);
+      consider(relative.seq, hits, relative.prints, &relative);
     }
   }
   std::sort(print_hits_.begin(), print_hits_.end(), [](const auto& a, const auto& b) {
@@ -465,17 +473,17 @@ bool Resolver::collect_related(size_t i, int asked, bool last) {
   });
   for (size_t first = 0; first < print_hits_.size();) {
     const Newcomers::Entry& entry = *print_hits_[first].first;
-    size_t hits = 0;
+    Hits hits;
     for (; first < print_hits_.size() && print_hits_[first].first == &entry; ++first)
-      hits += hint_.is_common(print_hits_[first].second) ? 0 : 1;
+      add(hits, print_hits_[first].second);
     consider(entry.seq, hits,
              static_cast<uint32_t>(std::min(entry.prints_end - entry.prints_begin, kPrintsCounted)), nullptr);
   }
   std::sort(maybe_related_.begin(), maybe_related_.end(), [](const MaybeRelated& a, const MaybeRelated& b) {
     return a.hits != b.hits ? a.hits > b.hits : a.seq < b.seq;
   });
-  if (maybe_related_.size() > static_cast<size_t>(rule_.max_checks))
-    maybe_related_.resize(static_cast<size_t>(rule_.max_checks));
+  const size_t most = compared_most(rule, rule_.max_checks, shingles);
+  if (maybe_related_.size() > most) maybe_related_.resize(most);
   return last || std::all_of(maybe_related_.begin(), maybe_related_.end(), [](const MaybeRelated& each) {
            return each.answered == nullptr || each.answered->compared;
          });

@@ -123,8 +123,9 @@ class Resolver {
     const Relative* answered = nullptr;  // nullptr if it is in the window
   };
   std::vector<MaybeRelated> maybe_related_;
-  std::vector<uint32_t> print_listed_;  // by Print::number: number of originals
-  bool any_listed_ = false;             // whether one of them is not 0
+  std::vector<uint32_t> print_listed_;     // by Print::number: number of originals
+  std::vector<uint32_t> print_positions_;  // by Print::number: where it occurs first
+  bool any_listed_ = false;                // whether one of them is not 0
   std::vector<std::pair<const Newcomers::Entry*, uint32_t>> print_hits_;  // in the window
   PodVector<uint64_t> prints_;                                            // listed by the new original
   std::vector<uint8_t> entered_;  // by Print::number: whether it is in prints_

@@ -106,17 +106,26 @@ inline SlowRelated slow_relations(const RelationRule& rule, size_t max_checks, s
   std::vector<Candidate> candidates;
   for (const SlowOriginal& r : live) {
     size_t hits = 0;
+    std::set<uint32_t> parts, keys;  // half passages of the document with a hit
     for (const auto& [key, listed] : count)
       hits += listed < rule.common_after && r.listed->contains(key) ? 1 : 0;
+    for (const Print& p : d.prints) {
+      const bool first = keys.insert(p.number).second;
+      if (first && count[p.key] < rule.common_after && r.listed->contains(p.key))
+        parts.insert(p.position / std::max(1u, rule.passage / 2));
+    }
     const size_t prints = std::min<size_t>(r.listed->size(), 127);
     bool worth = hits != 0 && rule.shares;
     worth = worth || (hits != 0 && rule.contains && hits * 8 >= prints);
-    worth = worth || (hits != 0 && rule.contained && hits * 2 * rule.passage >= d.tops.size());
+    worth = worth || (hits != 0 && rule.contained && parts.size() * 2 * rule.passage >= d.tops.size());
     if (worth) candidates.push_back({hits, &r});
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.hits > b.hits; });
-  if (candidates.size() > max_checks) candidates.resize(max_checks);
+  // Long documents are compared with fewer originals.
+  const size_t fewer = std::max<size_t>(rule.max_related, 32'768 / d.tops.size());
+  const size_t most = rule.cut ? max_checks : std::min(max_checks, fewer);
+  if (candidates.size() > most) candidates.resize(most);
 
   for (const Candidate& candidate : candidates) {
     const CompactSet& r = *candidate.r->set;
