@@ -19,6 +19,9 @@ std::string main_of(std::string_view html) {
   return text.ok() ? std::string(*text) : std::string();
 }
 
+constexpr std::string_view kSentence =
+    "The older people of the valley still say that it had been as large as a barn, and brighter than the "
+    "moon.";
 constexpr std::string_view kSays = "<meta property=og:type content=article>";
 
 // About 200 letters.
@@ -132,6 +135,23 @@ TEST(ArticleEnd, BoxesBetweenItsParagraphsAreLeftOut) {
       expect_all(main, "comet", 8);
       EXPECT_THAT(main, Not(HasSubstr("(box)"))) << box;
     }
+}
+
+TEST(ArticleEnd, AHeadingThatNoTextFollowsIsNotText) {
+  const auto with = [](std::string_view end) {
+    return main_of(page("", fmt::format("<div>{}<h2>The tail</h2>{}{}</div>", paragraphs("comet", 0, 4),
+                                        paragraphs("comet", 4, 8), end)));
+  };
+  const std::string main =
+      with("<h3>Read also (end)</h3><h4>Most read (end)</h4><p><a href=/x>Another comet</a></p>");
+  expect_all(main, "comet", 8);
+  EXPECT_THAT(main, HasSubstr("The tail"));
+  EXPECT_THAT(main, Not(HasSubstr("(end)")));
+  EXPECT_THAT(
+      with("<h3>How it ended (end)</h3><p>Nobody has seen it since, and nobody expects to see it again.</p>"),
+      HasSubstr("(end)"));
+  // What is longer than a tenth of the text is more than a heading.
+  EXPECT_THAT(with(fmt::format("<h3>{0} {0} (end)</h3>", std::string(kSentence))), HasSubstr("(end)"));
 }
 
 TEST(ArticleEnd, TheBlockBesideAPictureIsItsCaption) {

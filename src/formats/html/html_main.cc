@@ -21,6 +21,7 @@ constexpr uint64_t kList = 40, kListOfOneThing = 30, kShortBlocks = 65, kLinks =
 constexpr uint32_t kRepeated =
     100;  // letters: a block that is on the page twice, in elements for small and large screens
 constexpr uint64_t kRepeatedShare = 70;
+constexpr uint64_t kLastHeadings = 10;  // at most one part of the text in so many is in headings at its end
 constexpr uint32_t kLinkless =
     200;  // letters in plain blocks: with less a list is a menu, if nothing says otherwise
 
@@ -215,6 +216,7 @@ std::string_view MainText::choose(std::string_view text, std::vector<TextBlock>&
   drop_title();
   settle();
   take_lists(subject != Subject::many);
+  if (!list_) drop_last_headings();
   nearly_empty_ = taken_letters() < kEnoughLetters;
   if (nearly_empty_) take_what_is_left();
   drop_repeats(text);
@@ -241,6 +243,18 @@ void MainText::take_lists(bool one_thing) {
     const bool is_short = fate == BlockFate::little || fate == BlockFate::title;
     if (list_ || (short_ones && is_short) || (links && fate == BlockFate::links))
       fates_[i] = BlockFate::taken;
+  }
+}
+
+// A heading that no text follows belongs to what is left out.
+void MainText::drop_last_headings() {
+  uint64_t left = taken_letters() / kLastHeadings;
+  for (size_t i = blocks_->size(); i-- > 0;) {
+    if (fates_[i] != BlockFate::taken) continue;
+    const TextBlock& block = (*blocks_)[i];
+    if (!block.heading || block.links >= kManyLinks || block.letters > left) return;
+    fates_[i] = BlockFate::little;
+    left -= block.letters;
   }
 }
 
