@@ -142,8 +142,9 @@ TEST(ArticleEnd, AHeadingThatNoTextFollowsIsNotText) {
     return main_of(page("", fmt::format("<div>{}<h2>The tail</h2>{}{}</div>", paragraphs("comet", 0, 4),
                                         paragraphs("comet", 4, 8), end)));
   };
-  const std::string main =
-      with("<h3>Read also (end)</h3><h4>Most read (end)</h4><p><a href=/x>Another comet</a></p>");
+  const std::string main = with(
+      "<h3>What else our readers have asked about comets in this summer (end)</h3><h4>Most read "
+      "(end)</h4><p><a href=/x>Another comet</a></p>");
   expect_all(main, "comet", 8);
   EXPECT_THAT(main, HasSubstr("The tail"));
   EXPECT_THAT(main, Not(HasSubstr("(end)")));
