@@ -155,24 +155,35 @@ TEST(ArticleEnd, AHeadingThatNoTextFollowsIsNotText) {
   EXPECT_THAT(with(fmt::format("<h3>{0} {0} (end)</h3>", std::string(kSentence))), HasSubstr("(end)"));
 }
 
-TEST(ArticleEnd, TheBlockBesideAPictureIsItsCaption) {
+TEST(ArticleEnd, TheTextBesideAPictureIsItsCaption) {
   const std::string text =
       "The comet above the valley in the last week of August, seen from the roof of the school, where the "
-      "whole "
-      "village had come together to watch it (caption).";
-  for (const std::string_view head : {kSays, std::string_view()}) {
-    for (const std::string_view box :
-         {"<div><a href=x><img src=x></a><p>{}</p></div>",
-          "<section><div><picture><img></picture></div><div>{}</div></section>"}) {
-      const std::string main = article_with(head, fmt::format(fmt::runtime(box), text));
-      expect_all(main, "comet", 8);
-      EXPECT_THAT(main, Not(HasSubstr("(caption)"))) << box;
-    }
-    for (const std::string_view box :
-         {"<p><img src=x>{}</p>", "<div><p>{}</p></div>", "<div><img><p>{0}</p><p>{0}</p></div>",
-          "<div><img><p>{0} {0} {0} {0}</p></div>"})
-      EXPECT_THAT(article_with(head, fmt::format(fmt::runtime(box), text)), HasSubstr("(caption)")) << box;
+      "whole village had come together to watch it (caption).";
+  const auto with = [&](std::string_view head, std::string_view box) {
+    return article_with(head, fmt::format(fmt::runtime(box), text));
+  };
+  for (const std::string_view box : {"<div><a href=x><img src=x></a><p>{}</p></div>",
+                                     "<section><div><picture><img></picture></div><div>{}</div></section>",
+                                     "<div><img><p>{}</p><p>Photograph: the agency (caption)</p></div>"}) {
+    const std::string main = with(kSays, box);
+    expect_all(main, "comet", 8);
+    EXPECT_THAT(main, Not(HasSubstr("(caption)"))) << box;
+    EXPECT_EQ(with("", box), main) << box;  // whatever the page says of itself
+    // Nor is it the lead, wherever it is.
+    const std::string lead =
+        fmt::format("<h1>The comet</h1><div class=hero>{}</div>", fmt::format(fmt::runtime(box), text));
+    const std::string above =
+        main_of(page(kSays, lead + "<article>" + paragraphs("comet", 0, 8) + "</article>"));
+    EXPECT_THAT(above, Not(HasSubstr("(caption)"))) << box;
   }
+  for (const std::string_view box :
+       {"<p><img src=x>{}</p>", "<div><p>{}</p></div>", "<div><img><p>{0}</p><p>{0}</p><p>{0}</p></div>",
+        "<div><img><p>{0} {0}</p></div>", "<ul><li><img><div>{}</div></li></ul>"})
+    EXPECT_THAT(with(kSays, box), HasSubstr("(caption)")) << box;
+  // Pictures and texts alternate.
+  std::string all;
+  for (int i = 0; i < 8; ++i) all += fmt::format("<div><img>{}</div>", paragraph("comet", i));
+  expect_all(main_of(page(kSays, "<article><h1>Comets</h1>" + all + "</article>")), "comet", 8);
 }
 
 // Also on a page that does not say what it is, if no running text follows.

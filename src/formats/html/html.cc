@@ -260,7 +260,7 @@ class HtmlExtractor::Page final : public HtmlEvents {
   }
 
   Subject subject() const {
-    if (!kind_.is_one_thing()) return Subject::many;
+    if (!kind_.is_one_thing() || kind_.is_forum()) return Subject::many;
     return kind_.is_product() ? Subject::product : Subject::article;
   }
 
@@ -446,7 +446,8 @@ class HtmlExtractor::Page final : public HtmlEvents {
       case ElementKind::cell:
         break;
       default:
-        if (element.name == "img" || element.name == "picture") nodes_[here.node].picture = true;
+        if (!in_block_ && (element.name == "img" || element.name == "picture"))
+          nodes_[here.node].picture = true;
         return;
     }
     if (element.is_void) return;

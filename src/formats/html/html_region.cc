@@ -64,7 +64,11 @@ constexpr uint64_t kCore = 65, kSideBySide = 60;
 constexpr uint32_t kCoreParagraphs = 3, kCoreLeast = 300;
 
 constexpr uint32_t kInsertLines = 10;  // the most blocks of a box between the paragraphs of an article
-constexpr uint32_t kCaptionLetters = 500;
+
+// The most letters and blocks of a picture's caption, and one part in kCaptionsMost of the region may be
+// captions.
+constexpr uint32_t kCaptionLetters = 300, kCaptionLines = 2;
+constexpr uint64_t kCaptionsMost = 5;
 
 constexpr uint32_t kLeadLetters = 40;
 constexpr uint32_t kLeadLinks = 20;
@@ -85,6 +89,7 @@ void Region::find(const std::vector<TextBlock>& blocks, std::vector<HtmlNode>& n
   steps_ = 0;
   one_thing_ = subject != Subject::many;
   product_ = subject == Subject::product;
+  article_ = false;
   weigh_names();
   drop_comments();
   drop_stories();
@@ -92,6 +97,7 @@ void Region::find(const std::vector<TextBlock>& blocks, std::vector<HtmlNode>& n
   for (size_t i = 1; i < nodes.size(); ++i) nodes[i].site = nodes[i].site || nodes[nodes[i].parent].site;
   choose();
   find_end();
+  find_captions();
   find_leads();
 }
 
@@ -410,34 +416,59 @@ void Region::find_end() {
     const bool other = next != 0 && !nodes[i].running && nodes[i].like != nodes[next].like;
     behind_[i] = behind_[nodes[i].parent] != 0 || other ? kBehind : 0;
   }
-  if (side_by_side_ * 100 >= runs_[core] * kSideBySide) find_inserts(core);
+  if (side_by_side_ * 100 < runs_[core] * kSideBySide) return;
+  article_ = true;
+  find_inserts(core);
 }
 
 // A box between the paragraphs of an article is about something else: a newsletter, a subscription, a poll, a
 // film that needs consent. It is no running text itself, and holds a few short blocks, no table and no code.
-// The one block beside a picture is its caption, which may be longer.
 void Region::find_inserts(uint32_t core) {
-  std::vector<HtmlNode>& nodes = *nodes_;
+  const std::vector<HtmlNode>& nodes = *nodes_;
   std::vector<uint32_t>& lines = step_;  // for each element in the core, the number of blocks
-  std::vector<uint32_t>& letters = runs_;
   std::fill(lines.begin(), lines.end(), 0);
-  std::fill(letters.begin(), letters.end(), 0);
-  for (const TextBlock& block : *blocks_) {
-    ++lines[block.node];
-    letters[block.node] += block.letters;
-  }
+  for (const TextBlock& block : *blocks_) ++lines[block.node];
   for (size_t i = nodes.size(); i-- > core + 1;) {
     if (nodes[i].no_box) lines[i] += kInsertLines;
     lines[nodes[i].parent] += lines[i];
-    letters[nodes[i].parent] += letters[i];
-    if (nodes[i].picture) nodes[nodes[i].parent].picture = true;
   }
   for (uint32_t i = core + 1; i < nodes.size(); ++i) {
     const HtmlNode& node = nodes[i];
-    const bool caption = node.picture && lines[i] == 1 && letters[i] < kCaptionLetters;
-    const bool box = node.parent == core && !node.running && !node.out && (paragraphs_[i] == 0 || caption) &&
+    const bool box = node.parent == core && !node.running && !node.out && paragraphs_[i] == 0 &&
                      lines[i] != 0 && lines[i] <= kInsertLines;
     if (box || behind_[node.parent] == kInsert) behind_[i] = kInsert;
+  }
+}
+
+// In an article, the text beside a picture is its caption: at most two blocks, in an element that is no
+// running text itself. If much of the region looks so, pictures and texts alternate.
+void Region::find_captions() {
+  const std::vector<TextBlock>& blocks = *blocks_;
+  std::vector<HtmlNode>& nodes = *nodes_;
+  captions_.assign(blocks.size(), 0);
+  if (product_ || !(one_thing_ || article_)) return;
+  std::vector<uint32_t>& lines = step_;  // for each element, the number of blocks
+  lines.assign(nodes.size(), 0);
+  for (const TextBlock& block : blocks) ++lines[block.node];
+  for (size_t i = nodes.size(); i-- > 1;) {
+    lines[nodes[i].parent] += lines[i];
+    if (nodes[i].picture) nodes[nodes[i].parent].picture = true;
+  }
+  uint64_t all = 0, captions = 0;  // letters in the region
+  for (size_t b = 0; b < blocks.size(); ++b) {
+    const bool text = holds(blocks[b]) && !nodes[blocks[b].node].out;
+    if (text) all += blocks[b].letters;
+    if (blocks[b].heading || blocks[b].letters > kCaptionLetters) continue;
+    for (uint32_t i = blocks[b].node; i != 0 && lines[i] <= kCaptionLines; i = nodes[i].parent, ++steps_) {
+      if (captions_[b] != 0 || nodes[i].no_box || nodes[i].list) break;
+      captions_[b] = nodes[i].picture && !nodes[i].running && !nodes[nodes[i].parent].list ? 1 : 0;
+    }
+    if (text && captions_[b] != 0) captions += blocks[b].letters;
+  }
+  if (captions * kCaptionsMost >= all) captions_.assign(blocks.size(), 0);
+  for (size_t b = 0; b < blocks.size(); ++b) {
+    unsigned char& behind = behind_[blocks[b].node];
+    if (captions_[b] != 0 && behind == 0) behind = kInsert;
   }
 }
 
@@ -472,7 +503,7 @@ void Region::find_leads() {
   if (title == none) return;
   int leads = 0;
   for (size_t i = title + 1; i < begin && leads < kLeads; ++i) {
-    if (!may_lead(blocks[i])) continue;
+    if (captions_[i] != 0 || !may_lead(blocks[i])) continue;
     lead_[i] = 1;
     ++leads;
   }

@@ -90,6 +90,7 @@ class Region {
   void find_end();
   void find_inserts(uint32_t core);
   uint32_t find_core();
+  void find_captions();
   void find_leads();
   bool may_lead(const TextBlock& block);
 
@@ -98,8 +99,8 @@ class Region {
   std::vector<unsigned char> inside_;
   std::vector<unsigned char> passed_;  // elements on the path down to the region, whose own text counts
   static constexpr unsigned char kBehind = 1, kInsert = 2;
-  std::vector<unsigned char> behind_;  // elements behind the end of the article, and boxes in it
-  std::vector<unsigned char> lead_;
+  std::vector<unsigned char> behind_;           // elements behind the end of the article, and boxes in it
+  std::vector<unsigned char> lead_, captions_;  // by block
   struct Items {
     uint32_t count = 0, letters = 0;  // of its children that are items
     uint32_t before = 0;              // running text before the element
@@ -112,7 +113,8 @@ class Region {
   std::vector<uint32_t> step_;         // for each element on the path to the core, the next one
   std::vector<unsigned char> titled_;  // 1: contains an h1; 2: is inside of an element of content
   uint64_t steps_ = 0;
-  bool marked_ = false, one_thing_ = false, product_ = false;
+  // article_: it has paragraphs next to each other as an article has, whatever the page says of itself.
+  bool marked_ = false, one_thing_ = false, product_ = false, article_ = false;
 };
 
 }  // namespace doppel
