@@ -37,11 +37,11 @@ absl::Status create_topic(rd_kafka_t* client, const TopicSpec& spec, bool only_a
     if (code == RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
       return absl::AlreadyExistsError(fmt::format("the topic {} exists", spec.name));
     const char* answered = rd_kafka_topic_result_error_string(topics[i]);
-    const std::string message = answered != nullptr ? answered : rd_kafka_err2str(code);
-    const absl::Status failed = error(what, code, message);
+    const std::string reason = answered != nullptr ? answered : rd_kafka_err2str(code);
+    const absl::Status failed = error(what, code, reason);
     // "All brokers are currently fenced": they have no session, such as after a pause, and will have one.
     const bool may_pass =
-        code == RD_KAFKA_RESP_ERR_INVALID_REPLICATION_FACTOR && message.find("fenced") != std::string::npos;
+        code == RD_KAFKA_RESP_ERR_INVALID_REPLICATION_FACTOR && reason.find("fenced") != std::string::npos;
     return may_pass ? absl::UnavailableError(failed.message()) : failed;
   }
   return absl::OkStatus();
