@@ -137,6 +137,23 @@ TEST(ArticleEnd, BoxesBetweenItsParagraphsAreLeftOut) {
     }
 }
 
+TEST(ArticleBegin, ALineWithADateIsNotText) {
+  const auto with = [](std::string_view line) {
+    return main_of(page(kSays, fmt::format("<div><h1>The comet</h1><p>{0}</p>{1}<p>{0}</p>{2}</div>", line,
+                                           paragraphs("comet", 0, 4), paragraphs("comet", 4, 8))));
+  };
+  for (const std::string_view line : {"Published on 13 Mai 2026 at 15:44", "Updated: 03.07.2024 - 18:24",
+                                      "By the agency, November 28, 1999"}) {
+    const std::string main = with(line);
+    expect_all(main, "comet", 8);
+    EXPECT_EQ(main.find(line), main.rfind(line)) << line;  // the one between the paragraphs stays
+    EXPECT_NE(main.find(line), main.npos) << line;
+  }
+  for (const std::string_view line :
+       {"The comet of 2024 is the last one", "Comets 1 to 24, and 1234567 others"})
+    EXPECT_THAT(with(line), testing::StartsWith(line));
+}
+
 TEST(ArticleEnd, AHeadingThatNoTextFollowsIsNotText) {
   const auto with = [](std::string_view end) {
     return main_of(page("", fmt::format("<div>{}<h2>The tail</h2>{}{}</div>", paragraphs("comet", 0, 4),

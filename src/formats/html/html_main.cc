@@ -20,6 +20,7 @@ constexpr uint32_t kSentence =
 constexpr uint64_t kList = 40, kListOfOneThing = 30, kShortBlocks = 65, kLinks = 70;
 constexpr uint32_t kRepeated =
     100;  // letters: a block that is on the page twice, in elements for small and large screens
+constexpr uint32_t kBegins = 100;  // letters: with such a block, the text begins
 constexpr uint64_t kRepeatedShare = 70;
 constexpr uint64_t kLastHeadings = 10;  // at most one part of the text in so many is in headings at its end
 constexpr uint32_t kLinkless =
@@ -51,6 +52,24 @@ void append_without_hyphens(std::string_view text, std::string& out) {
   for (size_t at; (at = text.find(kSoftHyphen)) != text.npos; text.remove_prefix(at + kSoftHyphen.size()))
     out += text.substr(0, at);
   out += text;
+}
+
+// Whether the text has a year, and another digit at least.
+bool has_date(std::string_view text) {
+  constexpr size_t kYear = 4;
+  bool year = false;
+  size_t digits = 0, run = 0;
+  for (size_t i = 0; i <= text.size(); ++i) {
+    if (i < text.size() && text[i] >= '0' && text[i] <= '9') {
+      ++run;
+      continue;
+    }
+    const std::string_view number = text.substr(i - run, run);
+    year = year || (run == kYear && (number.starts_with("19") || number.starts_with("20")));
+    digits += run;
+    run = 0;
+  }
+  return year && digits > kYear;
 }
 
 // Whether the text has more digits than letters, and few letters.
@@ -217,6 +236,7 @@ std::string_view MainText::choose(std::string_view text, std::vector<TextBlock>&
   settle();
   take_lists(subject != Subject::many);
   if (!list_) drop_last_headings();
+  if (!list_ && subject != Subject::many) drop_dates(text);
   nearly_empty_ = taken_letters() < kEnoughLetters;
   if (nearly_empty_) take_what_is_left();
   drop_repeats(text);
@@ -243,6 +263,18 @@ void MainText::take_lists(bool one_thing) {
     const bool is_short = fate == BlockFate::little || fate == BlockFate::title;
     if (list_ || (short_ones && is_short) || (links && fate == BlockFate::links))
       fates_[i] = BlockFate::taken;
+  }
+}
+
+// A short line with a date above the text says when it was published. Sites write that in their own ways.
+void MainText::drop_dates(std::string_view text) {
+  for (size_t i = 0; i < blocks_->size(); ++i) {
+    if (fates_[i] != BlockFate::taken) continue;
+    const TextBlock& block = (*blocks_)[i];
+    if (block.letters >= kBegins) return;
+    const bool date = block.letters < kSome && !block.heading &&
+                      has_date(text.substr(block.begin, block.end - block.begin));
+    if (date) fates_[i] = BlockFate::title;
   }
 }
 

@@ -64,6 +64,7 @@ class MainText {
   uint64_t taken_letters() const;
   void collect(std::string_view text);
   void take_lists(bool one_thing);
+  void drop_dates(std::string_view text);
   void drop_last_headings();
   void drop_repeats(std::string_view text);
   void take_what_is_left();
