@@ -89,7 +89,6 @@ void Region::find(const std::vector<TextBlock>& blocks, std::vector<HtmlNode>& n
   steps_ = 0;
   one_thing_ = subject != Subject::many;
   product_ = subject == Subject::product;
-  article_ = false;
   weigh_names();
   drop_comments();
   drop_stories();
@@ -97,7 +96,6 @@ void Region::find(const std::vector<TextBlock>& blocks, std::vector<HtmlNode>& n
   for (size_t i = 1; i < nodes.size(); ++i) nodes[i].site = nodes[i].site || nodes[nodes[i].parent].site;
   choose();
   find_end();
-  find_captions();
   find_leads();
 }
 
@@ -407,6 +405,7 @@ uint32_t Region::find_core() {
 void Region::find_end() {
   const std::vector<HtmlNode>& nodes = *nodes_;
   behind_.assign(nodes.size(), 0);
+  captions_.assign(blocks_->size(), 0);
   if (product_) return;
   const uint32_t core = find_core();
   if (core == 0) return;
@@ -416,9 +415,8 @@ void Region::find_end() {
     const bool other = next != 0 && !nodes[i].running && nodes[i].like != nodes[next].like;
     behind_[i] = behind_[nodes[i].parent] != 0 || other ? kBehind : 0;
   }
-  if (side_by_side_ * 100 < runs_[core] * kSideBySide) return;
-  article_ = true;
-  find_inserts(core);
+  if (side_by_side_ * 100 >= runs_[core] * kSideBySide) find_inserts(core);
+  find_captions();
 }
 
 // A box between the paragraphs of an article is about something else: a newsletter, a subscription, a poll, a
@@ -445,8 +443,6 @@ void Region::find_inserts(uint32_t core) {
 void Region::find_captions() {
   const std::vector<TextBlock>& blocks = *blocks_;
   std::vector<HtmlNode>& nodes = *nodes_;
-  captions_.assign(blocks.size(), 0);
-  if (product_ || !(one_thing_ || article_)) return;
   std::vector<uint32_t>& lines = step_;  // for each element, the number of blocks
   lines.assign(nodes.size(), 0);
   for (const TextBlock& block : blocks) ++lines[block.node];

@@ -113,8 +113,7 @@ class Region {
   std::vector<uint32_t> step_;         // for each element on the path to the core, the next one
   std::vector<unsigned char> titled_;  // 1: contains an h1; 2: is inside of an element of content
   uint64_t steps_ = 0;
-  // article_: it has paragraphs next to each other as an article has, whatever the page says of itself.
-  bool marked_ = false, one_thing_ = false, product_ = false, article_ = false;
+  bool marked_ = false, one_thing_ = false, product_ = false;
 };
 
 }  // namespace doppel
