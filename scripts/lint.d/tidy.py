@@ -82,15 +82,16 @@ class Tidy:
 
     def check_file(self, path):
         """The findings of a file by itself, or an empty text."""
-        findings = self.run(f"-p={BUILD}", path)
+        findings = self.run(f"-p={BUILD}", path) or self.alone(path)
         if not findings:
             self.clean(path).touch()
         return findings
 
     def alone(self, path):
-        """Why a file does not compile by itself, or an empty text. In a chunk, other files may include what it misses."""
-        run = subprocess.run(["clang++-19", *self.flags(path), "-w", "-Wno-unknown-warning-option", "-fsyntax-only", str(path)],
-                             cwd=BUILD, capture_output=True, text=True)
+        """Why a file does not compile by itself, or an empty text. In a chunk, other files may include what it misses, and a
+        name may hide one of another file, so that -Wshadow is only of use here."""
+        words = ["clang++-19", *self.flags(path), "-Wno-everything", "-Wshadow", "-Werror=shadow", "-fsyntax-only", str(path)]
+        run = subprocess.run(words, cwd=BUILD, capture_output=True, text=True)
         return "" if run.returncode == 0 else run.stderr
 
     def may_hide(self, path):
