@@ -268,8 +268,8 @@ TEST(Server, BodiesShareABudget) {
   }
   EXPECT_GT(own + all, 0);
 #ifndef DOPPEL_SANITIZED
-  // Nobody promises this: where all clients are equally slow, each may meet the bodies of all others.
-  EXPECT_GT(taken, 0);
+  // How many are taken meanwhile, nobody promises: where all clients are slow, each may meet the bodies of
+  // all others.
   EXPECT_LT(most - before, 150u << 20);  // the clients' own pieces are in it
 #endif
   EXPECT_EQ(status_of(doppel::testing::post(server->port(), "/length", std::string(kBody, 'x'))), 200)
