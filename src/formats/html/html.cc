@@ -445,9 +445,10 @@ class HtmlExtractor::Page final : public HtmlEvents {
       case ElementKind::block:
       case ElementKind::cell:
         break;
+      case ElementKind::empty:
+        if (!in_block_ && element.name == "img") nodes_[here.node].picture = true;
+        return;
       default:
-        if (!in_block_ && (element.name == "img" || element.name == "picture"))
-          nodes_[here.node].picture = true;
         return;
     }
     if (element.is_void) return;
