@@ -34,8 +34,8 @@ void rule_keys(const Add& add) {
                   "boilerplate causes."));
   add(integer_key(limits::kMaxChecks, AT(max_checks),
                   "The most candidates that one document is compared with, the most promising first. "
-                  "For relations a document of n words is compared with about 32,768 / n, but with at "
-                  "least `max_related`."));
+                  "For relations without `cut`, a document of n words is compared with about 32,768 / n, "
+                  "but with at least `max_related`."));
   add(
       expire_after_key("Originals older than this are removed, and their next copy is unique again. Age is "
                        "measured in record time, not by the clock."));

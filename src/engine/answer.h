@@ -61,7 +61,7 @@ struct Answer {
   bool relatives_left_out = false;       // not searched, because the document is a duplicate
   std::vector<PrintCount> print_counts;  // ascending; prints that are missing here are in no list
   // Originals that list at least one print that fewer than common_after of this owner's originals list,
-  // sorted by the number of such prints, then the earliest. The first max_checks are compared.
+  // sorted by the number of such prints, then the earliest. The first compared_most() are compared.
   std::vector<Relative> relatives;
 
   void clear();
