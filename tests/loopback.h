@@ -3,10 +3,13 @@
 
 #include <arpa/inet.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <random>
 #include <stdexcept>
+#include <string>
 
 namespace doppel {
 
@@ -18,12 +21,28 @@ inline sockaddr_in loopback(int port) {
   return address;
 }
 
-// Returns a port on which nobody listens. It lies below the ports that the system gives to connections, so
-// none of them takes it before the server does.
+// Whether the port is this process's until it ends: a name that only one process at a time can have.
+// tests/ports.py claims the same names.
+inline bool claim_port(int port) {
+  const std::string name = std::string(1, '\0') + "doppel-port-" + std::to_string(port);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  name.copy(address.sun_path, name.size());
+  const int claim = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (::bind(claim, reinterpret_cast<const sockaddr*>(&address),
+             offsetof(sockaddr_un, sun_path) + name.size()) == 0)
+    return true;
+  ::close(claim);
+  return false;
+}
+
+// Returns a port on which nobody listens, and which no other test was given. It lies below the ports that the
+// system gives to connections, so none of them takes it before the server does.
 inline int free_port() {
   std::random_device random;
   for (int i = 0; i < 1000; ++i) {
-    const int port = 10'000 + static_cast<int>(random() % 5'000);
+    const int port = 10'000 + static_cast<int>(random() % 10'000);
+    if (!claim_port(port)) continue;
     const int probe = ::socket(AF_INET, SOCK_STREAM, 0);
     const sockaddr_in address = loopback(port);
     const bool free = ::bind(probe, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;

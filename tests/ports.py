@@ -1,21 +1,36 @@
 """Ports for what tests start. They lie below those that the system gives to connections, so that no connection can take one before
-the test does, and apart from those that scripts/kafka and tests/docs/run_page.py choose."""
+the test does, and apart from those that scripts/kafka chooses."""
 import random
 import socket
 
-_given = set()
+_claims = []  # open until this process ends
 
 
-def free_port():
-    """One on which nobody listens, and which this process was not given before."""
-    for port in random.sample(range(10_000, 15_000), 5_000):
-        if port in _given:
-            continue
+def _claim(port):
+    """Whether the port is this process's: a name that only one process at a time can have. tests/loopback.h claims the same names."""
+    claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    try:
+        claim.bind(f"\0doppel-port-{port}")
+    except OSError:
+        claim.close()
+        return False
+    _claims.append(claim)
+    return True
+
+
+def _free(port):
+    with socket.socket() as s:
         try:
-            with socket.socket() as s:
-                s.bind(("127.0.0.1", port))
+            s.bind(("127.0.0.1", port))
         except OSError:
-            continue
-        _given.add(port)
-        return port
+            return False
+    return True
+
+
+def free_port(consecutive=1):
+    """The first of some on which nobody listens, and which no other test was given."""
+    for first in random.sample(range(10_000, 20_000, consecutive), 10_000 // consecutive):
+        ports = range(first, first + consecutive)
+        if all(_claim(port) for port in ports) and all(_free(port) for port in ports):
+            return first
     raise RuntimeError("no port is free")

@@ -11,23 +11,20 @@ import argparse
 import http.client
 import json
 import os
+import pathlib
 import random
 import shutil
 import signal
-import socket
+import sys
 import tempfile
 import threading
 import time
 
-from serve_crash import FAULTS, POINTS, Daemon, World, check, options_of, verify
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from ports import free_port  # noqa: E402
+from serve_crash import FAULTS, POINTS, Daemon, World, check, options_of, verify  # noqa: E402
 
 CLIENTS = 3
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 class Client(threading.Thread):

@@ -9,13 +9,14 @@ pipefail sees it end by SIGPIPE. Blocks of another language than sh are not exec
 import argparse
 import os
 import pathlib
-import random
 import re
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from ports import free_port  # noqa: E402
 
 PORTS = ("6379", "9092", "9463", "9464", "9465", "9466", "9467", "9468")
 SECONDS_MAX = 150
@@ -32,23 +33,6 @@ steps = [(m.group(1) or m.group(2), page.count("\n", 0, m.start()) + 1)
 assert steps, f"{ARGS.page} has no ```sh block"
 
 
-def free_ports(count):
-    """Each with two free ones behind it, which Kafka takes too; below those that connections are given, and apart from
-    those that scripts/kafka chooses for itself."""
-    found = []
-    for first in random.sample(range(15_000, 20_000, 3), 1_666):
-        try:
-            for port in range(first, first + 3):
-                with socket.socket() as s:
-                    s.bind(("127.0.0.1", port))
-        except OSError:
-            continue
-        found.append(str(first))
-        if len(found) == count:
-            return found
-    sys.exit("no free ports")
-
-
 with tempfile.TemporaryDirectory() as temporary:
     folder = pathlib.Path(temporary)
     work = folder / "work"
@@ -62,7 +46,7 @@ with tempfile.TemporaryDirectory() as temporary:
     (work / "scripts/kafka").chmod(0o755)
     (folder / "bin").mkdir()
     (folder / "bin/doppel").symlink_to(pathlib.Path(ARGS.binary).resolve())
-    ports = dict(zip(PORTS, free_ports(len(PORTS))))
+    ports = {port: str(free_port(3)) for port in PORTS}  # Kafka takes the next two as well
     script = ["set -euo pipefail"]
     for text, line in steps:
         for port, free in ports.items():

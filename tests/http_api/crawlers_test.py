@@ -18,11 +18,15 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 import urllib.request
 import venv
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from ports import free_port  # noqa: E402
 
 PAGE = b"<html><body><p>" + b" ".join(b"word%d" % i for i in range(300)) + b"</p></body></html>"
 DIGEST = base64.b32encode(hashlib.sha1(PAGE).digest()).decode()
@@ -124,11 +128,6 @@ def ask_as_clients_do(binary, folder):
                   "?url=x&fl=digest&filter=mimetype:text/html", "?url=x&fl=digest&matchType=prefix"):
         assert daemon.get("/cdx" + wrong)[0] == 400, wrong
     daemon.end()
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
 
 
 def crawl_with_warcprox(warcprox, folder, daemon, urls):
