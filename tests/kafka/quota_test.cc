@@ -81,9 +81,9 @@ TEST(QuotaLong, OneThatComesLaterIsMet) {
   const auto daemon = c.start();
   c.produce_next(7'500);
   c.await_all(*daemon);
-  broker->quota("producer_byte_rate=10000");
   daemon->signal(SIGSTOP);  // all documents must be there first, so that they are one batch
   c.produce_next(600);
+  broker->quota("producer_byte_rate=10000");  // not earlier: it would hold up this producer, too
   daemon->signal(SIGCONT);
   EXPECT_TRUE(daemon->await_line("a broker quota makes a transaction longer than its time-out"))
       << daemon->said();
