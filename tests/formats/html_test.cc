@@ -244,6 +244,17 @@ TEST(Main, AnArticleBehindAPaywallIsWhatItsDataSays) {
       HasSubstr("She leads"));
 }
 
+// A script shows the article; before, there is a caption.
+TEST(Main, HardlyAnythingBesideALongArticleIsNotTheText) {
+  const std::string caption = fmt::format("<main><p>{}</p></main>", kArticle);
+  for (const int parts : {4, 12}) {
+    std::string body;
+    for (int i = 0; i < parts; ++i) body += fmt::format("{}Part {}. {}", i == 0 ? "" : " ", i, kArticle);
+    EXPECT_EQ(main_of(page_with_data(R"({"articleBody": ")" + body + "\"}", caption)),
+              parts == 12 ? body : kArticle);
+  }
+}
+
 TEST(Main, DataIsNotLookedAtWhereThereIsAText) {
   const std::string text = fmt::format("<article><p>{0}</p><p>{0} More.</p></article>", kArticle);
   const std::string other = R"({"articleBody": ")" + std::string(1000, 'x') + "\"}";

@@ -15,6 +15,7 @@
 #include "formats/html/html_elements.h"
 #include "formats/html/html_main.h"
 #include "formats/html/html_parser.h"
+#include "formats/html/html_scripts.h"
 #include "formats/html/html_streamed.h"
 
 namespace doppel {
@@ -94,7 +95,7 @@ class HtmlExtractor::Page final : public HtmlEvents {
     }
     const bool has_text = !chooser_.nearly_empty() && !chooser_.is_fallback() && !has_little_of_product();
     const bool scripts = scripts_ && chooser_.nearly_empty(), unmade = made_by_scripts && scripts;
-    if (has_text ? has_beginning_of_data(chosen) : read_data()) {
+    if (has_text ? has_beginning_of_data(chosen) : read_data() || (scripts && read_scripts(html))) {
       chooser_.drop_all();
       source_ = TextSource::data;
       return data_text_;
@@ -289,10 +290,19 @@ class HtmlExtractor::Page final : public HtmlEvents {
     return data_.has_product() && chooser_.plain_letters() * 2 < letters_of(data_.body());
   }
 
-  // Takes the text of the page's data into data_text_, if there is enough. It may contain markup and
-  // entities, so it is parsed like a page. The page's own text stays, because blocks refer to it.
-  bool read_data() {
-    const std::string_view body = data_.body();
+  // Takes the text of the page's data into data_text_, if there is enough.
+  bool read_data() { return read_markup(data_.body()); }
+
+  // The same for markup in the page's scripts.
+  bool read_scripts(std::string_view html) {
+    const std::string_view markup = script_markup_.find(html);
+    steps_ += script_markup_.steps();
+    return read_markup(markup);
+  }
+
+  // It may contain markup and entities, so it is parsed like a page. The page's own text stays, because
+  // blocks refer to it.
+  bool read_markup(std::string_view body) {
     if (letters_of(body) < kEnoughLetters) return false;
     main_ = false;
     text_.swap(data_text_);
@@ -301,12 +311,15 @@ class HtmlExtractor::Page final : public HtmlEvents {
     return read_it && letters_of(data_text_) >= kEnoughLetters;
   }
 
-  // Whether the page shows only the beginning of the article in its data: the rest is for readers who pay.
+  // Whether the page shows only the beginning of the article in its data: the rest is for readers who pay. Or
+  // hardly anything beside so much data: a script shows the rest.
   bool has_beginning_of_data(std::string_view chosen) {
     constexpr size_t kLine = 100;  // bytes of a line
+    constexpr uint64_t kMuchMore = 8;
     const uint64_t most = 2ULL * letters_of(chosen);
     if (data_.scripts().size() < most || letters_of(data_.body()) < most) return false;
     if (!read_data() || letters_of(data_text_) < most) return false;
+    if (letters_of(data_text_) > kMuchMore * letters_of(chosen)) return true;
     size_t all = 0, held = 0;  // bytes
     lines_.clear();
     while (!chosen.empty()) {
@@ -502,6 +515,7 @@ class HtmlExtractor::Page final : public HtmlEvents {
   uint64_t steps_ = 0;
   absl::flat_hash_map<uint32_t, Line> lines_;  // by the hash of how they begin
   ArticleData data_;
+  ScriptMarkup script_markup_;
   PageKind kind_;
   MarksMemory marks_;
   std::string text_, data_text_, without_zeros_, arranged_, noscript_text_;
