@@ -9,6 +9,7 @@
 namespace doppel {
 namespace {
 
+using testing::AllOf;
 using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
@@ -250,6 +251,44 @@ TEST(ArticleEnd, TablesListsQuotesAndLongTextBetweenItsParagraphsStay) {
   for (int i = 0; i < 8; ++i)
     parts += "<div><div>" + paragraph("comet", i) + "</div></div>" + (i == 4 ? box : "");
   EXPECT_THAT(main_of(page(kSays, "<article><h1>The comet</h1>" + parts + "</article>")), HasSubstr("(box)"));
+}
+
+// Slides between the paragraphs of an article are about other things; a list of ten places is the article.
+TEST(End, NumberedSlidesInAnArticleAreNotOfIt) {
+  const std::string meta = "<meta property=og:type content=article>";
+  const auto slides = [](int count, int skipped = 0, std::string_view tag = "h2") {
+    std::string out = "<div><h2>News in pictures</h2><ul>";
+    for (int i = 1; i <= count; ++i) {
+      if (i != skipped)
+        out += fmt::format("<li><{0}><span>{1}/{2}</span> Slide</{0}><p>Number {1}: {3}</p></li>", tag, i,
+                           count, kSentence);
+    }
+    return out + "</ul></div>";
+  };
+  const auto paragraphs = [](std::string_view from) {
+    std::string out;
+    for (int i = 0; i < 4; ++i) out += fmt::format("<p>{} {}: {}</p>", from, i, kSentence);
+    return out;
+  };
+  const auto page = [&](const std::string& between, std::string_view behind = "After") {
+    return meta + "<main>" + paragraphs("Before") + between + (behind.empty() ? "" : paragraphs(behind)) +
+           "</main>";
+  };
+  for (const std::string& of : {slides(5), slides(50), slides(6, 0, "p")}) {
+    EXPECT_THAT(main_of(page(of)),
+                AllOf(HasSubstr("Before 3"), HasSubstr("After 0"), Not(HasSubstr("Number"))))
+        << of;
+    EXPECT_THAT(main_of(page(of, "")), HasSubstr("Number 5")) << "the article is a list";
+    EXPECT_THAT(main_of(page(of).substr(meta.size())), HasSubstr("Number 5"))
+        << "nothing says that it is an article";
+  }
+  EXPECT_THAT(main_of(page(slides(4))), HasSubstr("Number 4"));
+  EXPECT_THAT(main_of(page(slides(9, 4))), HasSubstr("Number 5"));
+  // The slides and the rest are in one element.
+  std::string flat = meta + "<main><div>" + paragraphs("Before");
+  for (int i = 1; i <= 5; ++i) flat += fmt::format("<h2>{} / 5</h2><p>Number {}: {}</p>", i, i, kSentence);
+  EXPECT_THAT(main_of(flat + paragraphs("After") + "</div></main>"),
+              AllOf(HasSubstr("After 0"), Not(HasSubstr("Number 4"))));
 }
 
 }  // namespace

@@ -249,7 +249,8 @@ TEST(Main, HardlyAnythingBesideALongArticleIsNotTheText) {
   const std::string caption = fmt::format("<main><p>{}</p></main>", kArticle);
   for (const int parts : {4, 12}) {
     std::string body;
-    for (int i = 0; i < parts; ++i) body += fmt::format("{}Part {}. {}", i == 0 ? "" : " ", i, kArticle);
+    for (int i = 0; i < parts; ++i)
+      body += fmt::format("{}Part {} of what {} wrote.", i == 0 ? "" : " ", i, std::string(220, 'x'));
     EXPECT_EQ(main_of(page_with_data(R"({"articleBody": ")" + body + "\"}", caption)),
               parts == 12 ? body : kArticle);
   }

@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace doppel {
 namespace {
@@ -22,6 +23,8 @@ constexpr uint32_t kRepeated =
     100;  // letters: a block that is on the page twice, in elements for small and large screens
 constexpr uint32_t kBegins = 100;  // letters: with such a block, the text begins
 constexpr uint64_t kRepeatedShare = 70;
+constexpr uint32_t kSlidesLeast = 5;
+constexpr size_t kSlideDigits = 4;
 constexpr uint64_t kLastHeadings = 10;  // at most one part of the text in so many is in headings at its end
 constexpr uint32_t kLinkless =
     200;  // letters in plain blocks: with less a list is a menu, if nothing says otherwise
@@ -70,6 +73,21 @@ bool has_date(std::string_view text) {
     run = 0;
   }
   return year && digits > kYear;
+}
+
+// The number and the count that a slide begins with ("2/12 The harbour"), or 0 and 0.
+std::pair<uint32_t, uint32_t> slide_number(std::string_view text) {
+  uint32_t numbers[2] = {0, 0};
+  size_t at = 0;
+  for (uint32_t& number : numbers) {
+    const size_t begin = at;
+    for (; at < text.size() && at < begin + kSlideDigits && text[at] >= '0' && text[at] <= '9'; ++at)
+      number = number * 10 + static_cast<uint32_t>(text[at] - '0');
+    while (at < text.size() && text[at] == ' ') ++at;
+    if (at == begin || (&number == numbers && (at == text.size() || text[at++] != '/'))) return {0, 0};
+    while (&number == numbers && at < text.size() && text[at] == ' ') ++at;
+  }
+  return {numbers[0], numbers[1]};
 }
 
 // Whether the text has more digits than letters, and few letters.
@@ -237,6 +255,7 @@ std::string_view MainText::choose(std::string_view text, std::vector<TextBlock>&
   take_lists(subject != Subject::many);
   if (!list_) drop_last_headings();
   if (!list_ && subject != Subject::many) drop_dates(text);
+  if (!list_ && subject == Subject::article) drop_slides(text);
   nearly_empty_ = taken_letters() < kEnoughLetters;
   if (nearly_empty_) take_what_is_left();
   drop_repeats(text);
@@ -275,6 +294,48 @@ void MainText::drop_dates(std::string_view text) {
     const bool date = block.letters < kSome && !block.heading &&
                       has_date(text.substr(block.begin, block.end - block.begin));
     if (date) fates_[i] = BlockFate::title;
+  }
+}
+
+// Where two elements part, the branch of the second one ends before the element that this returns.
+uint32_t MainText::end_of_branch(uint32_t first, uint32_t last) const {
+  const std::vector<HtmlNode>& nodes = *nodes_;
+  uint32_t branch = last;
+  while (first != last) {  // a parent has a smaller index
+    if (last > first) branch = last;
+    uint32_t& later = last > first ? last : first;
+    later = nodes[later].parent;
+  }
+  uint32_t end = branch + 1;
+  while (end < nodes.size() && nodes[end].parent >= branch) ++end;
+  return end;
+}
+
+// Slides between the paragraphs of an article ("1/12" to "12/12") are about other things.
+void MainText::drop_slides(std::string_view text) {
+  const std::vector<TextBlock>& blocks = *blocks_;
+  size_t first = 0;
+  uint32_t slides = 0, of = 0;
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    const auto [number, all] = slide_number(text.substr(blocks[i].begin, blocks[i].end - blocks[i].begin));
+    if (all == 0) continue;
+    if (number == 1) first = i;
+    slides = number == 1 ? 1 : number == slides + 1 && all == of ? number : 0;
+    of = all;
+    if (slides != of || of < kSlidesLeast) continue;
+    const uint32_t from = blocks[first].node, to = end_of_branch(from, blocks[i].node);
+    size_t end = i + 1;
+    while (end < blocks.size() && blocks[end].node > from && blocks[end].node < to) ++end;
+    uint64_t before = 0, behind = 0;  // letters of long blocks
+    for (size_t b = 0; b < blocks.size(); ++b) {
+      if (fates_[b] != BlockFate::taken || blocks[b].letters < kGoodLetters) continue;
+      before += b < first ? blocks[b].letters : 0;
+      behind += b >= end ? blocks[b].letters : 0;
+    }
+    if (before < kEnoughLetters || behind < kEnoughLetters) return;
+    std::fill(fates_.begin() + static_cast<ptrdiff_t>(first), fates_.begin() + static_cast<ptrdiff_t>(end),
+              BlockFate::insert);
+    return;
   }
 }
 

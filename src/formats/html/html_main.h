@@ -65,6 +65,8 @@ class MainText {
   void collect(std::string_view text);
   void take_lists(bool one_thing);
   void drop_dates(std::string_view text);
+  void drop_slides(std::string_view text);
+  uint32_t end_of_branch(uint32_t first, uint32_t last) const;
   void drop_last_headings();
   void drop_repeats(std::string_view text);
   void take_what_is_left();
