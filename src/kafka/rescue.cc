@@ -35,13 +35,15 @@ absl::Status read_unseen(Cluster& cluster, const TopicPartition& place, const Re
 struct HangingLog {
   bool whole = true;                // all its batches are complete
   std::vector<std::string> owners;  // from the owner records in complete batches
+  int64_t followed_to = 0;          // behind the last complete batch that a record follows
 };
 absl::StatusOr<HangingLog> read_hanging_log(Cluster& cluster, const TopicPartition& log) {
   HangingLog out;
   std::vector<std::string> owners;  // of the current batch
   uint64_t records = 0;
+  int64_t batch_end = 0;
   RETURN_IF_ERROR(read_unseen(cluster, log, [&](const LogMessage& m) {
-    ++records;
+    if (records++ == 0 && out.whole) out.followed_to = batch_end;
     const absl::StatusOr<LogRecord> record = parse_log_record(m.key, m.value, m.has_value);
     if (!record.ok()) {
       out.whole = false;
@@ -57,6 +59,7 @@ absl::StatusOr<HangingLog> read_hanging_log(Cluster& cluster, const TopicPartiti
     }
     owners.clear();
     records = 0;
+    batch_end = m.offset + 1;
   }));
   out.whole = (out.whole && records == 0) || mutated(Mutation::any_part_is_whole);
   return out;
@@ -118,6 +121,32 @@ absl::StatusOr<Hanging> read_hanging(Cluster& cluster, const TopicPartition& log
     }));
   }
   return out;
+}
+
+absl::Status read_hanging_batches(Cluster& cluster, const TopicPartition& log, Outbox& committed,
+                                  std::map<TopicPartition, LogProgress>& progress) {
+  ASSIGN_OR_RETURN(const HangingLog hanging, read_hanging_log(cluster, log));
+  if (hanging.followed_to == 0) return absl::OkStatus();
+  return read_unseen(cluster, log, [&](const LogMessage& m) {
+    if (m.offset >= hanging.followed_to) return;
+    keep(log, m, committed);
+    const absl::StatusOr<LogRecord> record = parse_log_record(m.key, m.value, m.has_value);
+    const auto* p = record.ok() ? std::get_if<LogProgress>(&*record) : nullptr;
+    if (p != nullptr) progress[{p->topic, p->partition}] = *p;
+  });
+}
+
+absl::StatusOr<bool> read_covered(Cluster& cluster, const std::vector<TopicPartition>& places,
+                                  const Covers& covers, Outbox& committed) {
+  bool named = true;
+  for (const TopicPartition& place : places) {
+    RETURN_IF_ERROR(read_unseen(cluster, place, [&](const LogMessage& m) {
+      const std::optional<InputPlace> about = document_of(m.headers);
+      named = named && about;
+      if (about && covers(*about)) keep(place, m, committed);
+    }));
+  }
+  return named;
 }
 
 absl::StatusOr<std::optional<std::string>> hanging_claim(Cluster& cluster, const TopicPartition& log,

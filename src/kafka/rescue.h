@@ -3,6 +3,7 @@
 // (docs/adr/0017), so that a start can publish them again.
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -47,6 +48,16 @@ struct Hanging {
 absl::StatusOr<Hanging> read_hanging(Cluster& cluster, const TopicPartition& log,
                                      const std::vector<TopicPartition>& places, const Covers& covers,
                                      Outbox& committed);
+
+// The same while a transaction of ours may be open. Appends the batches that hang in the log and that another
+// one follows, and adds their progress to `progress`: a batch begins when the one before is committed. The
+// last one may be open.
+absl::Status read_hanging_batches(Cluster& cluster, const TopicPartition& log, Outbox& committed,
+                                  std::map<TopicPartition, LogProgress>& progress);
+// Appends the records that hang in `places` and are about a document that the log covers. Returns whether
+// each record that hangs names its document: copies of unique documents do not, nor do removals.
+absl::StatusOr<bool> read_covered(Cluster& cluster, const std::vector<TopicPartition>& places,
+                                  const Covers& covers, Outbox& committed);
 
 // Returns the name of a process other than `us` whose claim hangs in the log in a whole batch. That claim may
 // be committed, and readers may see its records in other topics.

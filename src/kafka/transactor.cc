@@ -181,14 +181,16 @@ absl::Status Transactor::publish(Outboxes outboxes, absl::Status failed) {
 
 // A batch that was committed before cannot be encoded smaller, so its refusal is final.
 absl::Status Transactor::refused_for_good() const {
-  for (const Outbox& o : last_) {
-    for (const Outbox::Message& m : o.messages()) {
+  std::vector<const Outbox*> all{&noted_};
+  for (const Outbox& o : last_) all.push_back(&o);
+  for (const Outbox* o : all) {
+    for (const Outbox::Message& m : o->messages()) {
       if (!m.refused) continue;
       return absl::FailedPreconditionError(fmt::format(
           "the topic {0} refuses a record of {1} bytes that it took before, and that must be sent again "
           "because the broker lost it: the topic's max.message.bytes was lowered; set it to more than {1}, "
           "and start again",
-          *m.topic, o.bytes_of(m)));
+          *m.topic, o->bytes_of(m)));
     }
   }
   return absl::OkStatus();
@@ -352,14 +354,16 @@ absl::Status Transactor::claim() {
 
 absl::Status Transactor::try_claim() {
   if (!must_send_found_) last_.front().clear();
+  RETURN_IF_ERROR(note_what_hangs());
   RETURN_IF_ERROR(producer_.reopen());
   RETURN_IF_ERROR(settle());
+  RETURN_IF_ERROR(look_up_noted());
   claim_.clear();
   claim_.add_log(options_.index_log,
                  put_log_owner(claim_.bytes(), {options_.owner, options_.owner_settings}));
   claim_.seal(options_.index_log);
-  const std::array<Outbox*, 2> both{&last_.front(), &claim_};
-  const absl::Status sent = producer_.send(both);
+  const std::array<Outbox*, 3> all{&noted_, &last_.front(), &claim_};
+  const absl::Status sent = producer_.send(all);
   must_send_found_ = must_send_found_ || !absl::IsAborted(sent);  // our transaction contains them now
   RETURN_IF_ERROR(refused_for_good());
   RETURN_IF_ERROR(sent);
@@ -372,8 +376,57 @@ absl::Status Transactor::try_claim() {
     Clock::sleep(kStep);
   }
   for (Outbox::Message& m : last_.front().messages()) m.seen = *m.topic == options_.index_log;
+  for (Outbox::Message& m : noted_.messages()) m.seen = m.seen || *m.topic == options_.index_log;
+  last_.emplace_back();
+  last_.back().swap(noted_);
   log_offset_ = end;
   return absl::OkStatus();
+}
+
+// To open our producer aborts the transaction that a predecessor has left open, and drops with it the records
+// before it in the same partitions that the broker forgot to mark. So this notes first which of them were
+// committed: the batches that another one follows in the log, and what is about documents that the log
+// covers.
+absl::Status Transactor::note_what_hangs() {
+  if (mutated(Mutation::nothing_is_noted)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const int64_t seen, visibility_.seen_to(log_));
+  if (!noted_.messages().empty()) {  // an earlier attempt may have dropped them
+    ASSIGN_OR_RETURN(const std::optional<std::string> owner, foreign_owner(noted_from_, seen, {}));
+    if (!owner) return absl::OkStatus();
+    noted_.clear();
+  }
+  noted_from_ = seen;
+  std::set<std::string> topics = options_.outputs;
+  topics.insert(options_.index_log);
+  ASSIGN_OR_RETURN(std::vector<TopicPartition> hanging,
+                   visibility_.hanging(topics, std::chrono::milliseconds(0)));
+  if (hanging.empty()) return absl::OkStatus();
+  std::map<TopicPartition, LogProgress> behind;
+  const bool log_hangs = std::erase(hanging, log_) != 0;
+  if (log_hangs) RETURN_IF_ERROR(read_hanging_batches(cluster_, log_, noted_, behind));
+  ASSIGN_OR_RETURN(const Covers covers, covers_up_to(seen, behind));
+  ASSIGN_OR_RETURN(const bool named, read_covered(cluster_, hanging, covers, noted_));
+  // It is unknown to which batch the others belong. If the log drops theirs, its documents are judged again.
+  if (log_hangs && !named) noted_.clear();
+  return absl::OkStatus();
+}
+
+// After settle(): which of the noted records are to be sent again.
+absl::Status Transactor::look_up_noted() {
+  if (noted_.messages().empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const int64_t seen, visibility_.seen_to(log_));
+  // If the predecessor lived on and wrote, it has published them itself.
+  ASSIGN_OR_RETURN(const std::optional<std::string> owner, foreign_owner(noted_from_, seen, {}));
+  if (owner) {
+    noted_.clear();
+    return absl::OkStatus();
+  }
+  std::set<std::pair<TopicPartition, int64_t>> found;  // settle() has these, because they still hung
+  for (const Outbox::Message& m : last_.front().messages())
+    if (m.offset >= 0) found.insert({{*m.topic, m.stored_in}, m.offset});
+  for (Outbox::Message& m : noted_.messages())
+    m.seen = m.seen || found.contains({{*m.topic, m.stored_in}, m.offset});
+  return visibility_.look_up(noted_).status();
 }
 
 // Publishes the records that a predecessor committed but that the broker forgot to mark. In the log our claim
@@ -417,8 +470,10 @@ absl::Status Transactor::settle() {
   return absl::OkStatus();
 }
 
-// Extends options_.covers by the progress that the predecessor wrote to the log after covers_to.
-absl::StatusOr<Covers> Transactor::covers_up_to(int64_t end) {
+// Extends options_.covers by the progress that the predecessor wrote to the log from covers_to to `end`, and
+// `behind` it.
+absl::StatusOr<Covers> Transactor::covers_up_to(int64_t end,
+                                                const std::map<TopicPartition, LogProgress>& behind) {
   ASSIGN_OR_RETURN(const Watermarks bounds, cluster_.watermarks(log_, Isolation::committed));
   ASSIGN_OR_RETURN(LogReader reader, LogReader::open(cluster_, log_));
   std::map<TopicPartition, LogProgress> since;
@@ -428,6 +483,7 @@ absl::StatusOr<Covers> Transactor::covers_up_to(int64_t end) {
         if (const auto* p = std::get_if<LogProgress>(&record)) since[{p->topic, p->partition}] = *p;
         return absl::OkStatus();
       }));
+  for (const auto& [place, progress] : behind) since.insert_or_assign(place, progress);
   return Covers([since = std::move(since), before = options_.covers](const InputPlace& place) {
     const auto at = since.find({place.topic, place.partition});
     return at != since.end() ? covers(at->second, place) : before(place);

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -92,8 +93,10 @@ class Transactor {
 
   absl::Status claim();
   absl::Status try_claim();
+  absl::Status note_what_hangs();
   absl::Status settle();
-  absl::StatusOr<Covers> covers_up_to(int64_t end);
+  absl::Status look_up_noted();
+  absl::StatusOr<Covers> covers_up_to(int64_t end, const std::map<TopicPartition, LogProgress>& behind = {});
 
   absl::Status commit_once(Outbox& outbox);
   absl::Status publish(Outboxes outboxes, absl::Status failed);
@@ -124,6 +127,8 @@ class Transactor {
   bool sent_again_ = false;       // the current transaction contains earlier batches, too
   bool must_send_found_ = false;  // an earlier attempt of claim() has touched the records that it found
   int64_t settled_from_ = 0;      // where the log ended for readers when settle() filled last_
+  Outbox noted_;                  // records that hung, and were committed, before our producer was opened
+  int64_t noted_from_ = 0;        // where the log ended for readers then
   int fenced_in_a_row_ = 0;
   RightsWait rights_{nullptr};
   absl::Status broken_;  // why the producer must be replaced before the next batch

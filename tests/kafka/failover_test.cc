@@ -152,6 +152,25 @@ TEST(FailoverLong, ADaemonThatIsKilledWithItsBrokerFindsTheForgottenBatch) {
   f.c.finish(*daemon);
 }
 
+// The start of a transaction's successor aborts the one that is open, and the forgotten batch before it.
+TEST(FailoverLong, ASuccessorFindsTheForgottenBatchBehindAnOpenOne) {
+  ForgottenMarkers f;
+  auto daemon = f.begin();
+  for (int i = 0; i < 4 && !::testing::Test::HasFailure(); ++i) {
+    ASSERT_TRUE(f.kill_with_a_commit(*daemon, 200));
+    f.proxy.stay_down_after_cut(true);
+    f.proxy.cut_before(Api::end_txn);
+    f.broker->restart();
+    ASSERT_TRUE(f.proxy.await());  // the next batch is there, and open
+    daemon->kill();
+    ASSERT_TRUE(daemon->await_exit());
+    f.proxy.set_down(false);
+    daemon = f.c.start();
+    f.c.await_all(*daemon);
+  }
+  f.c.finish(*daemon);
+}
+
 // Kills the broker in the middle of work, and sometimes the daemon too.
 TEST(FailoverLong, ABrokerIsKilledAtAnyMoment) {
   const char* given = std::getenv("FAILOVER_SEED");

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "kafka/rescue.h"
+
 namespace doppel::simulation {
 
 size_t StoredRecord::bytes() const {
@@ -32,13 +34,29 @@ int32_t Broker::init(const std::string& id, int life) {
   const bool other = t.life != life;
   if (other) did.lost += std::exchange(t.taken_along, {}).size();
   const bool forgotten = std::exchange(t.forget_abort, false);
+  const bool noted = all_named(id);
   for (const TopicPartition& place : t.places) {
-    if (other) excuse(id, place);
+    if (other && !noted) excuse(id, place);
     if (!forgotten) mark(id, place, false);
   }
   t.places.clear();
   t.life = life;
   return ++t.epoch;
+}
+
+// Whether each record that hangs outside the log tells a start which document it is about.
+bool Broker::all_named(const std::string& id) const {
+  for (const auto& [name, topic] : topics) {
+    for (const Partition& partition : topic.partitions) {
+      for (const StoredRecord& r : partition.records) {
+        if (r.state != StoredRecord::State::open || r.transactional_id != id || name == index_log) continue;
+        std::vector<Header> headers;
+        for (const auto& [header, value] : r.headers) headers.push_back({header, value});
+        if (!kafka::document_of(headers)) return false;
+      }
+    }
+  }
+  return true;
 }
 
 void Broker::excuse(const std::string& id, const TopicPartition& place) {

@@ -52,6 +52,7 @@ class Broker {
     std::map<int32_t, kafka::GroupOffset> group = {};  // the offsets of doppel's group, by partition
   };
   std::map<std::string, Topic> topics;
+  std::string index_log;
   // A topic gets its id with the first question.
   const std::string& id_of(Topic& topic);
   // Deletes the topic and creates it again.
@@ -66,9 +67,9 @@ class Broker {
   //
   // docs/adr/0017 names the losses that nobody can repair. First: the abort of a process discards a forgotten
   // commit, and the process is killed or replaced before it has sent these records once more. They are
-  // counted as `lost`. Second: another producer aborts the open transaction of a process while a forgotten
-  // commit precedes it in the same partition. This is not simulated: the forgotten commit then gets its
-  // marker, and is counted as `excused`.
+  // counted as `lost`. Second: another process, or the time-out, aborts the open transaction of a process
+  // while a forgotten commit precedes it in the same partition, and the next start cannot find out what was
+  // committed. This is not simulated: the forgotten commit then gets its marker, and is counted as `excused`.
   int32_t init(const std::string& id, int life);
   bool fenced(const std::string& id, int32_t epoch) const;
   // Stores an open record; -1: the topic does not accept a record of this size.
@@ -114,6 +115,7 @@ class Broker {
     bool commit = false;
   };
   void mark(const std::string& id, const TopicPartition& place, bool commit);
+  bool all_named(const std::string& id) const;
   void excuse(const std::string& id, const TopicPartition& place);
 
   int ids_ = 0;

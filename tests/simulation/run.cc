@@ -47,7 +47,7 @@ class Run {
     world_.forgets_aborts = plan.forgets_aborts;
     world_.input = "in";
     world_.events = "events";
-    world_.index_log = "index";
+    world_.index_log = world_.broker.index_log = "index";
     Clock::install(&world_.scheduler);
     world_.broker.topics["in"].partitions.resize(kPartitions);
     on_kill_points([this](std::string_view) {
