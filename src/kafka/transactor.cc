@@ -354,7 +354,7 @@ absl::Status Transactor::claim() {
 
 absl::Status Transactor::try_claim() {
   if (!must_send_found_) last_.front().clear();
-  RETURN_IF_ERROR(note_what_hangs());
+  RETURN_IF_ERROR(await_kafka([&] { return note_what_hangs(); }));
   RETURN_IF_ERROR(producer_.reopen());
   RETURN_IF_ERROR(settle());
   RETURN_IF_ERROR(look_up_noted());
@@ -381,6 +381,17 @@ absl::Status Transactor::try_claim() {
   last_.back().swap(noted_);
   log_offset_ = end;
   return absl::OkStatus();
+}
+
+// Repeats the question while no broker answers, and says so once.
+absl::Status Transactor::await_kafka(const std::function<absl::Status()>& ask) const {
+  for (bool said = false;; said = true) {
+    absl::Status status = ask();
+    if (!absl::IsUnavailable(status)) return status;
+    if (stop_()) return absl::CancelledError("stopped while waiting for Kafka");
+    if (!said) log::warn("waiting for Kafka", {{"says", std_sv(status.message())}});
+    Clock::sleep(kAskAgain);
+  }
 }
 
 // To open our producer aborts the transaction that a predecessor has left open, and drops with it the records

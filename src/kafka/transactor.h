@@ -93,6 +93,7 @@ class Transactor {
 
   absl::Status claim();
   absl::Status try_claim();
+  absl::Status await_kafka(const std::function<absl::Status()>& ask) const;
   absl::Status note_what_hangs();
   absl::Status settle();
   absl::Status look_up_noted();
