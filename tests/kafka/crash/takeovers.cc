@@ -49,7 +49,7 @@ class TakeoverRound {
             bootstrap_,
             {{"output.best", "longest"},
              {"tombstones", "key"},
-             {"kafka.properties.transaction.timeout.ms", fmt::format("{:.0f}", kTransactionTimeout * 1000)},
+             {"kafka.properties.transaction.timeout.ms", fmt::format("{:.0f}", transaction_timeout() * 1000)},
              {"state.checkpoint_documents", "4000"}},
             schedule_.partitions),
         feed_(bootstrap_, setup_.input(),
@@ -78,6 +78,10 @@ class TakeoverRound {
   }
 
  private:
+  // A broker that was killed may forget a commit, and its own time-out may then drop what was committed
+  // (docs/adr/0017). So where brokers are killed the time-out is longer than a restart takes.
+  double transaction_timeout() const { return schedule_.own_broker ? 20 : kTransactionTimeout; }
+
   bool enough() {
     const std::lock_guard lock(totals_.mutex);
     return totals_.takeovers >= plan_.takeovers || Clock::now() > plan_.deadline;
