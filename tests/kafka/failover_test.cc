@@ -156,7 +156,7 @@ TEST(FailoverLong, ADaemonThatIsKilledWithItsBrokerFindsTheForgottenBatch) {
 TEST(FailoverLong, ASuccessorFindsTheForgottenBatchBehindAnOpenOne) {
   ForgottenMarkers f;
   auto daemon = f.begin();
-  for (int i = 0; i < 4 && !::testing::Test::HasFailure(); ++i) {
+  for (int i = 0; i < 3 && !::testing::Test::HasFailure(); ++i) {
     ASSERT_TRUE(f.kill_with_a_commit(*daemon, 200));
     f.proxy.stay_down_after_cut(true);
     f.proxy.cut_before(Api::end_txn);
