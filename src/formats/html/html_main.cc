@@ -77,17 +77,24 @@ bool has_date(std::string_view text) {
 
 // The number and the count that a slide begins with ("2/12 The harbour"), or 0 and 0.
 std::pair<uint32_t, uint32_t> slide_number(std::string_view text) {
-  uint32_t numbers[2] = {0, 0};
-  size_t at = 0;
-  for (uint32_t& number : numbers) {
-    const size_t begin = at;
-    for (; at < text.size() && at < begin + kSlideDigits && text[at] >= '0' && text[at] <= '9'; ++at)
-      number = number * 10 + static_cast<uint32_t>(text[at] - '0');
-    while (at < text.size() && text[at] == ' ') ++at;
-    if (at == begin || (&number == numbers && (at == text.size() || text[at++] != '/'))) return {0, 0};
-    while (&number == numbers && at < text.size() && text[at] == ' ') ++at;
-  }
-  return {numbers[0], numbers[1]};
+  const auto skip_spaces = [&text] {
+    while (text.starts_with(' ')) text.remove_prefix(1);
+  };
+  const auto take_number = [&] {
+    uint32_t out = 0;
+    for (size_t i = 0; i < kSlideDigits && !text.empty() && text[0] >= '0' && text[0] <= '9'; ++i) {
+      out = out * 10 + static_cast<uint32_t>(text[0] - '0');
+      text.remove_prefix(1);
+    }
+    skip_spaces();
+    return out;
+  };
+  const uint32_t number = take_number();
+  if (number == 0 || !text.starts_with('/')) return {0, 0};
+  text.remove_prefix(1);
+  skip_spaces();
+  const uint32_t all = take_number();
+  return all == 0 ? std::pair(0U, 0U) : std::pair(number, all);
 }
 
 // Whether the text has more digits than letters, and few letters.
