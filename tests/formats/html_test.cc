@@ -251,8 +251,10 @@ TEST(Main, HardlyAnythingBesideALongArticleIsNotTheText) {
     std::string body;
     for (int i = 0; i < parts; ++i)
       body += fmt::format("{}Part {} of what {} wrote.", i == 0 ? "" : " ", i, std::string(220, 'x'));
-    EXPECT_EQ(main_of(page_with_data(R"({"articleBody": ")" + body + "\"}", caption)),
-              parts == 12 ? body : kArticle);
+    const std::string data = R"({"articleBody": ")" + body + "\"}";
+    EXPECT_EQ(main_of(page_with_data(data, caption)), parts == 12 ? body : kArticle);
+    EXPECT_EQ(main_of(page_with_data(data, caption + caption + fmt::format("<p>{} More.</p>", kArticle))),
+              fmt::format("{0}\n{0} More.", kArticle));
   }
 }
 

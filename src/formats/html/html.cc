@@ -312,14 +312,14 @@ class HtmlExtractor::Page final : public HtmlEvents {
   }
 
   // Whether the page shows only the beginning of the article in its data: the rest is for readers who pay. Or
-  // hardly anything beside so much data: a script shows the rest.
+  // hardly anything beside so much data, such as a caption: a script shows the rest.
   bool has_beginning_of_data(std::string_view chosen) {
     constexpr size_t kLine = 100;  // bytes of a line
-    constexpr uint64_t kMuchMore = 8;
+    constexpr uint64_t kMuchMore = 8, kCaption = 300;
     const uint64_t most = 2ULL * letters_of(chosen);
     if (data_.scripts().size() < most || letters_of(data_.body()) < most) return false;
     if (!read_data() || letters_of(data_text_) < most) return false;
-    if (letters_of(data_text_) > kMuchMore * letters_of(chosen)) return true;
+    if (letters_of(chosen) < kCaption && letters_of(data_text_) > kMuchMore * letters_of(chosen)) return true;
     size_t all = 0, held = 0;  // bytes
     lines_.clear();
     while (!chosen.empty()) {

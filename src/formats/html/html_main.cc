@@ -23,7 +23,7 @@ constexpr uint32_t kRepeated =
     100;  // letters: a block that is on the page twice, in elements for small and large screens
 constexpr uint32_t kBegins = 100;  // letters: with such a block, the text begins
 constexpr uint64_t kRepeatedShare = 70;
-constexpr uint32_t kSlidesLeast = 5;
+constexpr uint32_t kSlidesLeast = 10;  // fewer are steps, or show what the page is about
 constexpr size_t kSlideDigits = 4;
 constexpr uint64_t kLastHeadings = 10;  // at most one part of the text in so many is in headings at its end
 constexpr uint32_t kLinkless =
