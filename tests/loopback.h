@@ -22,7 +22,7 @@ inline sockaddr_in loopback(int port) {
 }
 
 // Whether the port is this process's until it ends: a name that only one process at a time can have.
-// tests/ports.py claims the same names.
+// scripts/kafka.d/claimed.py claims the same names.
 inline bool claim_port(int port) {
   const std::string name = std::string(1, '\0') + "doppel-port-" + std::to_string(port);
   sockaddr_un address{};

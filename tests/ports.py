@@ -1,36 +1,14 @@
-"""Ports for what tests start. They lie below those that the system gives to connections, so that no connection can take one before
-the test does, and apart from those that scripts/kafka chooses."""
-import random
-import socket
+"""Ports for what tests start, apart from those that scripts/kafka and scripts/registry choose."""
+import pathlib
+import sys
 
-_claims = []  # open until this process ends
-
-
-def _claim(port):
-    """Whether the port is this process's: a name that only one process at a time can have. tests/loopback.h claims the same names."""
-    claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-    try:
-        claim.bind(f"\0doppel-port-{port}")
-    except OSError:
-        claim.close()
-        return False
-    _claims.append(claim)
-    return True
-
-
-def _free(port):
-    with socket.socket() as s:
-        try:
-            s.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "scripts/kafka.d"))
+from claimed import claimed_port  # noqa: E402
 
 
 def free_port(consecutive=1):
     """The first of some on which nobody listens, and which no other test was given."""
-    for first in random.sample(range(10_000, 20_000, consecutive), 10_000 // consecutive):
-        ports = range(first, first + consecutive)
-        if all(_claim(port) for port in ports) and all(_free(port) for port in ports):
-            return first
-    raise RuntimeError("no port is free")
+    port = claimed_port(10_000, 20_000, consecutive)
+    if port is None:
+        raise RuntimeError("no port is free")
+    return port

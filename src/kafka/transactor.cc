@@ -180,10 +180,8 @@ absl::Status Transactor::publish(Outboxes outboxes, absl::Status failed) {
 }
 
 // A batch that was committed before cannot be encoded smaller, so its refusal is final.
-absl::Status Transactor::refused_for_good() const {
-  std::vector<const Outbox*> all{&noted_};
-  for (const Outbox& o : last_) all.push_back(&o);
-  for (const Outbox* o : all) {
+absl::Status Transactor::refused_for_good() {
+  for (const Outbox* o : last_and(&noted_)) {
     for (const Outbox::Message& m : o->messages()) {
       if (!m.refused) continue;
       return absl::FailedPreconditionError(fmt::format(

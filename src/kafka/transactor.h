@@ -102,7 +102,7 @@ class Transactor {
   absl::Status commit_once(Outbox& outbox);
   absl::Status publish(Outboxes outboxes, absl::Status failed);
   absl::Status recover(Outboxes outboxes, bool& committed);
-  absl::Status refused_for_good() const;
+  absl::Status refused_for_good();
   absl::Status await_claim(Outboxes outboxes);
   absl::Status await_readers(Outboxes outboxes);
   absl::Status see_last();

@@ -34,9 +34,9 @@ int32_t Broker::init(const std::string& id, int life) {
   const bool other = t.life != life;
   if (other) did.lost += std::exchange(t.taken_along, {}).size();
   const bool forgotten = std::exchange(t.forget_abort, false);
-  const bool noted = all_named(id);
+  const bool unknown = other && !all_named(id);
   for (const TopicPartition& place : t.places) {
-    if (other && !noted) excuse(id, place);
+    if (unknown) excuse(id, place);
     if (!forgotten) mark(id, place, false);
   }
   t.places.clear();

@@ -135,7 +135,7 @@ class HtmlExtractor::Page final : public HtmlEvents {
       }
     }
     // Data is never shown, so it may be in a hidden element, too.
-    here.data = main_ && element.role == ElementRole::script && is_data(attributes);
+    here.data = main_ && element.role == ElementRole::script && ArticleData::is_data(attributes);
     if (here.data) data_.begin();
     around_.push_back(here);
   }
@@ -358,14 +358,6 @@ class HtmlExtractor::Page final : public HtmlEvents {
     uint32_t hash = 0;
     for (const char c : line.substr(0, kCompared)) hash = hash * kFactor + static_cast<unsigned char>(c);
     return hash;
-  }
-
-  static bool is_data(HtmlAttributes attributes) {
-    bool data = false;
-    attributes.each([&data](HtmlAttribute name, std::string_view value) {
-      data = data || (name == HtmlAttribute::type && ArticleData::is_data(value));
-    });
-    return data;
   }
 
   void separate(const Element& element) {

@@ -19,14 +19,14 @@ inline constexpr int kHtmlVersion = 10;
 enum class Extract : unsigned char {
   none,     // the markup itself
   visible,  // what a reader sees: no scripts, styles, hidden elements, comments, noscript
-  main      // the same without navigation, headers, footers and other boilerplate; or the page's articleBody
-            // (JSON-LD)
+  main  // the same without navigation, headers, footers and other boilerplate; or the article in the page's
+        // data (JSON-LD) or in the state of its scripts
 };
 
 // Where the text of a page comes from.
 enum class TextSource : unsigned char {
   page,     // the page, as requested
-  data,     // the page's JSON-LD data
+  data,     // the page's JSON-LD data, or the state of its scripts
   fallback  // only menus, footers and single lines were found, so different pages may have the same text; or
             // the page has hardly any text, and scripts that make it
 };

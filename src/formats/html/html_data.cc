@@ -76,10 +76,15 @@ bool names_product(std::string_view json, uint64_t& steps) {
 ArticleData::ArticleData() = default;
 ArticleData::~ArticleData() = default;
 
-bool ArticleData::is_data(std::string_view type) {
+bool ArticleData::is_data(HtmlAttributes attributes) {
   constexpr std::string_view kType = "application/ld+json";
-  while (!type.empty() && type.front() == ' ') type.remove_prefix(1);
-  return equal_ignoring_case(type.substr(0, kType.size()), kType);
+  bool data = false;
+  attributes.each([&](HtmlAttribute name, std::string_view value) {
+    if (name != HtmlAttribute::type) return;
+    while (value.starts_with(' ')) value.remove_prefix(1);
+    data = equal_ignoring_case(value.substr(0, kType.size()), kType);
+  });
+  return data;
 }
 
 bool ArticleData::has_product() { return names_product(scripts_, steps_); }

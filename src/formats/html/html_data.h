@@ -29,9 +29,9 @@ class ArticleData {
   void clear_steps() { steps_ = 0; }
   // Bytes examined one by one, or parsed, since clear_steps().
   uint64_t steps() const { return steps_; }
-  // Whether a script with this `type` attribute holds data. If so, call begin(), then add() with the pieces
-  // of its text.
-  static bool is_data(std::string_view type);
+  // Whether a script with these attributes holds data. If so, call begin(), then add() with the pieces of its
+  // text.
+  static bool is_data(HtmlAttributes attributes);
   void begin() { scripts_.push_back('\0'); }
   void add(std::string_view piece) { scripts_ += piece; }
 

@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 namespace doppel {
@@ -82,10 +83,9 @@ std::pair<uint32_t, uint32_t> slide_number(std::string_view text) {
   };
   const auto take_number = [&] {
     uint32_t out = 0;
-    for (size_t i = 0; i < kSlideDigits && !text.empty() && text[0] >= '0' && text[0] <= '9'; ++i) {
-      out = out * 10 + static_cast<uint32_t>(text[0] - '0');
-      text.remove_prefix(1);
-    }
+    const char* const begin = text.data();
+    const char* const end = std::from_chars(begin, begin + std::min(kSlideDigits, text.size()), out).ptr;
+    text.remove_prefix(static_cast<size_t>(end - begin));
     skip_spaces();
     return out;
   };

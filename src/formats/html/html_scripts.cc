@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/strings.h"
 #include "base/utf8.h"
 #include "formats/html/html_data.h"
 
@@ -28,14 +29,12 @@ bool is_escaped(std::string_view text, size_t at) {
   return slashes % 2 != 0;
 }
 
+// The value of hexadecimal digits, or -1.
 int hex(std::string_view digits) {
   int value = 0;
   for (const char c : digits) {
-    const int digit = c >= '0' && c <= '9'                 ? c - '0'
-                      : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
-                                                           : -1;
-    if (digit < 0) return -1;
-    value = value * 16 + digit;
+    if (hex_value(c) < 0) return -1;
+    value = value * 16 + hex_value(c);
   }
   return value;
 }
@@ -163,11 +162,7 @@ class ScriptMarkup::Reader : public HtmlEvents {
   void start(const Element& element, HtmlAttributes attributes) override {
     to_ = nullptr;
     if (element.role == ElementRole::script) {
-      bool data = false;
-      attributes.each([&data](HtmlAttribute name, std::string_view value) {
-        data = data || (name == HtmlAttribute::type && ArticleData::is_data(value));
-      });
-      if (!data) to_ = &scripts.emplace_back();
+      if (!ArticleData::is_data(attributes)) to_ = &scripts.emplace_back();
     } else if (element.name == "title" && title.empty()) {
       to_ = &title;
     }

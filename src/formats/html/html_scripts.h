@@ -16,10 +16,9 @@ class ScriptMarkup {
   ScriptMarkup();
   ~ScriptMarkup();
 
-  // Returns the longest string in the page's scripts that is markup with paragraphs, decoded. The same script
-  // must name most of the page's title: other strings are the text of dialogs, which all pages of a site
-  // have.
-  // "" if there is none. `html` is as for HtmlParser. Valid until the next call.
+  // Returns the longest string in the page's scripts that is markup with paragraphs, decoded; otherwise "".
+  // The same script must name most of the page's title: other strings are the text of dialogs, which all
+  // pages of a site have. `html` is as for HtmlParser. Valid until the next call.
   std::string_view find(std::string_view html);
 
   // Bytes examined one by one by the last find().
