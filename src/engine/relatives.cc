@@ -76,26 +76,34 @@ std::span<const uint32_t> TextMap::cell_sizes() {
 // Finds the place of each position's value. first_ leads almost directly to it, because values are hashes.
 void TextMap::find_places() {
   placed_ = true;
-  const PodVector<uint32_t>& values = own_->values;
-  const auto n = static_cast<uint32_t>(values.size());
-  const int shift = own_->bits - std::min<int>(own_->bits, std::bit_width(n));
-  first_.assign((n == 0 ? 0 : values[n - 1] >> shift) + 2, n);
-  for (uint32_t at = n; at > 0; --at) first_[values[at - 1] >> shift] = at - 1;
-  for (size_t top = first_.size() - 1; top > 0; --top)
-    first_[top - 1] = std::min(first_[top - 1], first_[top]);
+  const auto n = static_cast<uint32_t>(own_->values.size());
   const auto none = static_cast<uint32_t>(last_.size());
   cell_of_.assign(n + 1, none);
   place_of_.assign(tops_.size(), n);
-  uint32_t cell = 0;
-  for (size_t i = 0; n != 0 && i < tops_.size(); ++i) {
-    while (i > last_[cell]) ++cell;
-    const uint32_t value = tops_[i] >> (32 - own_->bits);
-    uint32_t at = first_[std::min<size_t>(value >> shift, first_.size() - 1)];
-    while (at < n && values[at] < value) ++at;
-    if (at < n && values[at] != value) at = n;
-    place_of_[i] = at;
-    if (at < n && cell_of_[at] == none) cell_of_[at] = cell;
+  if (n == 0) return;
+  values_.assign(own_->values.begin(), own_->values.end());
+  values_.push_back(~uint32_t{0});  // ends each search
+  const int drop = 32 - own_->bits, shift = own_->bits - std::min<int>(own_->bits, std::bit_width(n));
+  first_.assign((~uint32_t{0} >> drop >> shift) + 1, n);
+  for (uint32_t at = n; at > 0; --at) first_[values_[at - 1] >> shift] = at - 1;
+  for (size_t top = first_.size() - 1; top > 0; --top)
+    first_[top - 1] = std::min(first_[top - 1], first_[top]);
+  const uint32_t* const values = values_.data();
+  const uint32_t* const first = first_.data();
+  size_t i = 0;
+  for (uint32_t cell = 0; i < tops_.size(); ++cell) {
+    const size_t end = std::min<size_t>(tops_.size(), size_t{last_[cell]} + 1);
+    for (; i < end; ++i) {
+      const uint32_t value = tops_[i] >> drop;
+      uint32_t at = first[value >> shift];
+      at += values[at] < value ? 1 : 0;  // enough for most, and without a branch
+      while (values[at] < value) ++at;
+      at = values[at] == value ? at : n;
+      place_of_[i] = at;
+      cell_of_[at] = std::min(cell_of_[at], cell);
+    }
   }
+  cell_of_[n] = none;
 }
 
 void TextMap::compare(const CompactSet& theirs, Relative& out) {

@@ -90,6 +90,7 @@ class TextMap {
   PodVector<uint32_t> own_sizes_;
   // The place of a value is its index in the own set. Values that are not in the set (only in a damaged
   // signed record) get the place after the last one, whose cell is the one after the last.
+  PodVector<uint32_t> values_;     // of the own set, and one that is larger than all
   PodVector<uint32_t> first_;      // by the highest bits of a value: the first place
   PodVector<uint32_t> place_of_;   // by position
   PodVector<uint32_t> cell_of_;    // by place: the cell where the value occurs first

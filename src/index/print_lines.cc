@@ -72,6 +72,7 @@ constexpr PrintLineKernels kScalar{find, put, take};
 const PrintLineKernels& print_line_kernels_for(Simd level) {
 #if defined(__x86_64__)
   if (level == Simd::avx512) return kPrintLineKernelsAvx512;
+  if (level == Simd::avx2) return kPrintLineKernelsAvx2;
 #endif
   static_cast<void>(level);
   return kScalar;

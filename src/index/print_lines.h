@@ -66,6 +66,6 @@ struct PrintLineKernels {
 };
 const PrintLineKernels& print_line_kernels_for(Simd level);
 
-extern const PrintLineKernels kPrintLineKernelsAvx512;
+extern const PrintLineKernels kPrintLineKernelsAvx2, kPrintLineKernelsAvx512;
 
 }  // namespace doppel

@@ -216,6 +216,8 @@ Kernels kernels() {
   if (simd_level() == Simd::avx512) {
     return {sum_quotients_avx512, encode_streams_avx512, decode_quotients_avx512, decode_remainders_avx512};
   }
+  if (simd_level() == Simd::avx2)
+    return {.encode_streams = encode_streams_avx2, .decode_remainders = decode_remainders_avx2};
 #endif
   return {};
 }

@@ -6,6 +6,7 @@
 #include "sketch/overlap.h"
 #include "sketch/prints.h"
 #include "sketch/radix_sort.h"
+#include "sketch/set_coding.h"
 
 namespace doppel {
 
@@ -208,37 +209,35 @@ size_t distinct_shifted_avx2(const uint32_t* b, size_t nb, int shift) {
 
 namespace {
 
-__m256i load(const uint64_t* from) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)); }
+__m256i load(const uint32_t* from) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)); }
 
-void smaller(const uint64_t* a, const uint64_t* b, size_t n, uint64_t* out) {
-  const __m256i sign = _mm256_set1_epi64x(INT64_MIN);
+uint32_t lanes_equal(__m256i x, __m256i y) {
+  return static_cast<uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(x, y))));
+}
+
+void smaller(const uint32_t* a, const uint32_t* b, size_t n, uint32_t* out) {
   size_t i = 0;
-  for (; i + 4 <= n; i += 4) {
-    const __m256i x = load(a + i);
-    const __m256i y = load(b + i);
-    const __m256i larger = _mm256_cmpgt_epi64(_mm256_xor_si256(x, sign), _mm256_xor_si256(y, sign));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i), _mm256_blendv_epi8(x, y, larger));
-  }
+  for (; i + 8 <= n; i += 8)
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i), _mm256_min_epu32(load(a + i), load(b + i)));
   for (; i < n; ++i) out[i] = b[i] < a[i] ? b[i] : a[i];
 }
 
-void sixteen(const uint64_t* values, size_t n, uint64_t* out) {
-  for (size_t have = 1; have < 16 && n > have; have *= 2) {
-    n -= have;
-    smaller(values, values + have, n, out);
-    values = out;
-  }
-}
-
-size_t changes(const uint64_t* values, size_t n, uint32_t* out) {
-  if (n == 0) return 0;
+// Writes the indices i < n where values[i] differs from values[i - 1], including 0.
+size_t find_changes(const uint32_t* values, size_t n, uint32_t* out) {
   size_t count = 0;
   out[count++] = 0;
   size_t i = 1;
-  for (; i + 4 <= n; i += 4) {
-    const __m256i equal = _mm256_cmpeq_epi64(load(values + i), load(values + i - 1));
-    auto differ = static_cast<unsigned>(~_mm256_movemask_pd(_mm256_castsi256_pd(equal))) & 15;
-    for (; differ != 0; differ &= differ - 1) out[count++] = static_cast<uint32_t>(i) + _tzcnt_u32(differ);
+  for (; i + 8 <= n; i += 8) {
+    uint32_t differ = ~lanes_equal(load(values + i), load(values + i - 1)) & 0xff;
+    size_t to = count;
+    count += static_cast<size_t>(_mm_popcnt_u32(differ));
+    // Two changes are always written: how many there are is unpredictable, and there are rarely more.
+    do {
+      out[to++] = static_cast<uint32_t>(i) + _tzcnt_u32(differ);
+      differ = _blsr_u32(differ);
+      out[to++] = static_cast<uint32_t>(i) + _tzcnt_u32(differ);
+      differ = _blsr_u32(differ);
+    } while (differ != 0);
   }
   for (; i < n; ++i) {
     if (values[i] != values[i - 1]) out[count++] = static_cast<uint32_t>(i);
@@ -246,21 +245,38 @@ size_t changes(const uint64_t* values, size_t n, uint32_t* out) {
   return count;
 }
 
-size_t last_of(const uint64_t* values, size_t n, uint64_t value) {
-  const __m256i wanted = _mm256_set1_epi64x(static_cast<long long>(value));
-  size_t end = n;
-  for (; end >= 4; end -= 4) {
-    const __m256i equal = _mm256_cmpeq_epi64(load(values + end - 4), wanted);
-    const auto at = static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(equal)));
-    if (at != 0) return end - 4 + (31 - _lzcnt_u32(at));
+// The last index i < n with this value, which there is; n <= 32. No branch depends on its place, which is
+// unpredictable.
+size_t last_of(const uint32_t* values, size_t n, uint32_t value) {
+  if (n < 8) {
+    while (values[n - 1] != value) --n;
+    return n - 1;
   }
-  while (end > 0 && values[end - 1] != value) --end;
-  return end > 0 ? end - 1 : n;
+  // The last block overlaps the others.
+  const __m256i wanted = _mm256_set1_epi32(static_cast<int>(value));
+  uint32_t at = lanes_equal(load(values + n - 8), wanted) << (n - 8);
+  for (size_t i = 0; i + 8 < n; i += 8) at |= lanes_equal(load(values + i), wanted) << i;
+  return 31 - _lzcnt_u32(at);
+}
+
+size_t minima(const uint32_t* values, const uint32_t* least, size_t n, size_t window, uint32_t* changes,
+              uint32_t* out) {
+  const size_t all = find_changes(least, n, changes);
+  size_t count = 0;
+  for (size_t change = 0; change < all; ++change) {
+    const size_t end = change + 1 < all ? changes[change + 1] : n;
+    for (size_t begin = changes[change]; begin < end;) {
+      const size_t at = begin + last_of(values + begin, window, least[begin]);
+      out[count++] = static_cast<uint32_t>(at);
+      begin = at + 1;
+    }
+  }
+  return count;
 }
 
 }  // namespace
 
-extern const PrintKernels kPrintKernelsAvx2{smaller, sixteen, changes, last_of};
+extern const PrintKernels kPrintKernelsAvx2{smaller, minima};
 
 namespace {
 
@@ -343,6 +359,95 @@ size_t shift_distinct_avx2(uint32_t* values, size_t n, int shift) {
     kept += i + 1 == n || values[i + 1] >> shift != value;
   }
   return kept;
+}
+
+// The streams of a compact set, eight values at a time.
+
+void encode_streams_avx2(const uint32_t* values, const SetStreams& streams) {
+  constexpr size_t kFlags = 8'192;  // bits of a bitmap that is built from one byte for each bit
+  if (8 * streams.quotient_bytes > kFlags) return encode_streams_scalar(values, streams);
+  alignas(32) uint8_t flags[kFlags];
+  for (size_t i = 0; i < 8 * streams.quotient_bytes; i += 32) store256(flags + i, _mm256_setzero_si256());
+  const size_t plane_bytes = (streams.n + 7) / 8;
+  const __m256i low_bytes = _mm256_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0,
+                                             4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
+  uint32_t position = ~uint32_t{0};
+  for (size_t i = 0; i < streams.n; i += 8) {
+    const size_t count = streams.n - i < 8 ? streams.n - i : 8;
+    alignas(32) uint32_t some[8] = {};
+    __m256i gaps;
+    if (i != 0 && count == 8) {
+      gaps = _mm256_add_epi32(_mm256_sub_epi32(load256(values + i), load256(values + i - 1)),
+                              _mm256_set1_epi32(-1));
+    } else {
+      for (size_t j = 0; j < count; ++j)
+        some[j] = i + j == 0 ? values[0] : values[i + j] - values[i + j - 1] - 1;
+      gaps = load256(some);
+    }
+    int bit = 0;
+    for (uint8_t* plane = streams.planes + i; bit + 8 <= streams.b; bit += 8, plane += streams.n) {
+      const __m256i bytes = _mm256_shuffle_epi8(_mm256_srl_epi32(gaps, _mm_cvtsi32_si128(bit)), low_bytes);
+      const __m128i eight =
+          _mm_unpacklo_epi32(_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1));
+      alignas(16) uint64_t two[2];
+      _mm_store_si128(reinterpret_cast<__m128i*>(two), eight);
+      __builtin_memcpy(plane, two, count);
+    }
+    for (uint8_t* plane = streams.bit_planes + i / 8; bit < streams.b; ++bit, plane += plane_bytes) {
+      const __m256i top = _mm256_sll_epi32(gaps, _mm_cvtsi32_si128(31 - bit));
+      *plane = static_cast<uint8_t>(_mm256_movemask_ps(_mm256_castsi256_ps(top)));
+    }
+    store256(some, _mm256_srl_epi32(gaps, _mm_cvtsi32_si128(streams.b)));
+    for (size_t j = 0; j < count; ++j) {
+      position += some[j] + 1;
+      flags[position] = 1;
+    }
+  }
+  for (size_t i = 0; i < streams.quotient_bytes; i += 4) {
+    const auto bits = static_cast<uint32_t>(
+        _mm256_movemask_epi8(_mm256_cmpgt_epi8(load256(flags + 8 * i), _mm256_setzero_si256())));
+    const size_t rest = streams.quotient_bytes - i;
+    __builtin_memcpy(streams.quotients + i, &bits, rest < 4 ? rest : 4);
+  }
+}
+
+uint32_t decode_remainders_avx2(const SetStreams& streams, uint32_t* values) {
+  const size_t plane_bytes = (streams.n + 7) / 8;
+  const __m256i lanes = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+  uint32_t sum = ~uint32_t{0};
+  for (size_t i = 0; i < streams.n; i += 8) {
+    const size_t count = streams.n - i < 8 ? streams.n - i : 8;
+    __m256i remainders = _mm256_setzero_si256();
+    int bit = 0;
+    for (const uint8_t* plane = streams.planes + i; bit + 8 <= streams.b; bit += 8, plane += streams.n) {
+      uint64_t eight = 0;
+      __builtin_memcpy(&eight, plane, count);
+      const __m256i wide = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(eight)));
+      remainders = _mm256_or_si256(remainders, _mm256_sll_epi32(wide, _mm_cvtsi32_si128(bit)));
+    }
+    for (const uint8_t* plane = streams.bit_planes + i / 8; bit < streams.b; ++bit, plane += plane_bytes) {
+      const __m256i set = _mm256_and_si256(_mm256_set1_epi32(*plane), lanes);
+      const __m256i one = _mm256_and_si256(_mm256_cmpeq_epi32(set, lanes),
+                                           _mm256_sll_epi32(_mm256_set1_epi32(1), _mm_cvtsi32_si128(bit)));
+      remainders = _mm256_or_si256(remainders, one);
+    }
+    __m256i sums = _mm256_add_epi32(remainders, _mm256_set1_epi32(1));
+    sums = _mm256_add_epi32(sums, _mm256_slli_si256(sums, 4));
+    sums = _mm256_add_epi32(sums, _mm256_slli_si256(sums, 8));
+    const __m256i lower =
+        _mm256_permutevar8x32_epi32(sums, _mm256_set1_epi32(3));  // the sum of the lower half
+    sums = _mm256_add_epi32(sums, _mm256_blend_epi32(_mm256_setzero_si256(), lower, 0xf0));
+    sums = _mm256_add_epi32(sums, _mm256_set1_epi32(static_cast<int>(sum)));
+    alignas(32) uint32_t each[8];
+    store256(each, sums);
+    sum = each[count - 1];
+    if (count == 8) {
+      store256(values + i, _mm256_add_epi32(load256(values + i), sums));
+    } else {
+      for (size_t j = 0; j < count; ++j) values[i + j] += each[j];
+    }
+  }
+  return sum;
 }
 
 }  // namespace doppel

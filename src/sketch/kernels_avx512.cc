@@ -149,111 +149,73 @@ void classic_update_avx512(uint64_t* slots, int k, const uint64_t* x, size_t n, 
 
 namespace {
 
-__mmask8 first_lanes(size_t n) { return static_cast<__mmask8>(n >= 8 ? 0xff : (1u << n) - 1); }
+inline __mmask16 lanes_of(size_t rest) {
+  return static_cast<__mmask16>(rest < 16 ? (1u << rest) - 1 : 0xffff);
+}
 
-void smaller(const uint64_t* a, const uint64_t* b, size_t n, uint64_t* out) {
+void smaller(const uint32_t* a, const uint32_t* b, size_t n, uint32_t* out) {
   size_t i = 0;
-  for (; i + 8 <= n; i += 8)
-    _mm512_storeu_si512(out + i, _mm512_min_epu64(_mm512_loadu_si512(a + i), _mm512_loadu_si512(b + i)));
+  for (; i + 16 <= n; i += 16)
+    _mm512_storeu_si512(out + i, _mm512_min_epu32(_mm512_loadu_si512(a + i), _mm512_loadu_si512(b + i)));
   if (i == n) return;
-  const __mmask8 lanes = first_lanes(n - i);
-  _mm512_mask_storeu_epi64(
+  const __mmask16 lanes = lanes_of(n - i);
+  _mm512_mask_storeu_epi32(
       out + i, lanes,
-      _mm512_min_epu64(_mm512_maskz_loadu_epi64(lanes, a + i), _mm512_maskz_loadu_epi64(lanes, b + i)));
+      _mm512_min_epu32(_mm512_maskz_loadu_epi32(lanes, a + i), _mm512_maskz_loadu_epi32(lanes, b + i)));
 }
 
-// Keeps blocks in registers: the minimum of 2, 4 and 8 values from each position of a block needs the next
-// block's.
-void sixteen(const uint64_t* values, size_t n, uint64_t* out) {
-  if (n < 16) return;
-  const size_t count = n - 15;
-  size_t at = 0;
-  const auto next = [&] {
-    const __mmask8 lanes = at < n ? first_lanes(n - at) : static_cast<__mmask8>(0);
-    const __m512i all = _mm512_set1_epi64(-1);
-    const __m512i block = _mm512_mask_loadu_epi64(all, lanes, values + (at < n ? at : 0));
-    at += 8;
-    return block;
-  };
-  __m512i one = next();
-  __m512i ahead = next();
-  __m512i two = _mm512_min_epu64(one, _mm512_alignr_epi64(ahead, one, 1));
-  one = ahead;
-  ahead = next();
-  __m512i two_ahead = _mm512_min_epu64(one, _mm512_alignr_epi64(ahead, one, 1));
-  one = ahead;
-  __m512i four = _mm512_min_epu64(two, _mm512_alignr_epi64(two_ahead, two, 2));
-  two = two_ahead;
-  const auto eight = [&] {  // for the next block
-    ahead = next();
-    two_ahead = _mm512_min_epu64(one, _mm512_alignr_epi64(ahead, one, 1));
-    one = ahead;
-    const __m512i four_ahead = _mm512_min_epu64(two, _mm512_alignr_epi64(two_ahead, two, 2));
-    two = two_ahead;
-    const __m512i found = _mm512_min_epu64(four, _mm512_alignr_epi64(four_ahead, four, 4));
-    four = four_ahead;
-    return found;
-  };
-  __m512i now = eight();
-  for (size_t i = 0; i < count; i += 8) {
-    const __m512i later = eight();
-    _mm512_mask_storeu_epi64(out + i, first_lanes(count - i), _mm512_min_epu64(now, later));
-    now = later;
-  }
-}
-
-size_t changes(const uint64_t* values, size_t n, uint32_t* out) {
-  if (n == 0) return 0;
+// Writes the indices i < n where values[i] differs from values[i - 1], including 0.
+size_t find_changes(const uint32_t* values, size_t n, uint32_t* out) {
   size_t count = 0;
   out[count++] = 0;
-  const __m256i places = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-  for (size_t i = 1; i < n; i += 8) {
-    const __mmask8 lanes = first_lanes(n - i);
-    const __mmask8 differ = _mm512_mask_cmpneq_epu64_mask(lanes, _mm512_maskz_loadu_epi64(lanes, values + i),
-                                                          _mm512_maskz_loadu_epi64(lanes, values + i - 1));
+  const __m512i places = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  for (size_t i = 1; i < n; i += 16) {
+    const __mmask16 lanes = lanes_of(n - i);
+    const __mmask16 differ = _mm512_mask_cmpneq_epu32_mask(lanes, _mm512_maskz_loadu_epi32(lanes, values + i),
+                                                           _mm512_maskz_loadu_epi32(lanes, values + i - 1));
     // Compresses into a register first: compressing into memory is slow on some processors.
-    const __m256i found =
-        _mm256_maskz_compress_epi32(differ, _mm256_add_epi32(places, _mm256_set1_epi32(static_cast<int>(i))));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + count), found);
+    const __m512i found =
+        _mm512_maskz_compress_epi32(differ, _mm512_add_epi32(places, _mm512_set1_epi32(static_cast<int>(i))));
+    _mm512_storeu_si512(out + count, found);
     count += static_cast<size_t>(_mm_popcnt_u32(differ));
   }
   return count;
 }
 
-size_t last_of(const uint64_t* values, size_t n, uint64_t value) {
-  const __m512i wanted = _mm512_set1_epi64(static_cast<long long>(value));
-  if (n <= 32) {  // no branch depends on the place of the value, which is unpredictable
-    const uint32_t lanes = static_cast<uint32_t>((uint64_t{1} << n) - 1);
-    uint32_t at = 0;
-    for (int block = 0; block < 32; block += 8) {
-      const auto some = static_cast<__mmask8>(lanes >> block);
-      const __m512i these = _mm512_maskz_loadu_epi64(some, values + block);
-      at |= static_cast<uint32_t>(_mm512_mask_cmpeq_epu64_mask(some, these, wanted)) << block;
+// The last index i < n with this value, which there is; n <= 32. No branch depends on its place, which is
+// unpredictable.
+size_t last_of(const uint32_t* values, size_t n, uint32_t value) {
+  const __m512i wanted = _mm512_set1_epi32(static_cast<int>(value));
+  const auto lanes = static_cast<uint32_t>((uint64_t{1} << n) - 1);
+  const auto equal = [&](int from) {
+    const auto some = static_cast<__mmask16>(lanes >> from);
+    return static_cast<uint32_t>(
+        _mm512_mask_cmpeq_epu32_mask(some, _mm512_maskz_loadu_epi32(some, values + from), wanted));
+  };
+  return 31 - _lzcnt_u32(equal(0) | equal(16) << 16);
+}
+
+size_t minima(const uint32_t* values, const uint32_t* least, size_t n, size_t window, uint32_t* changes,
+              uint32_t* out) {
+  const size_t all = find_changes(least, n, changes);
+  size_t count = 0;
+  for (size_t change = 0; change < all; ++change) {
+    const size_t end = change + 1 < all ? changes[change + 1] : n;
+    for (size_t begin = changes[change]; begin < end;) {
+      const size_t at = begin + last_of(values + begin, window, least[begin]);
+      out[count++] = static_cast<uint32_t>(at);
+      begin = at + 1;
     }
-    return at == 0 ? n : 31 - _lzcnt_u32(at);
   }
-  size_t end = n;
-  while (end > 0) {
-    const size_t begin = end > 8 ? end - 8 : 0;
-    const __mmask8 lanes = first_lanes(end - begin);
-    const __mmask8 at =
-        _mm512_mask_cmpeq_epu64_mask(lanes, _mm512_maskz_loadu_epi64(lanes, values + begin), wanted);
-    if (at != 0) return begin + (31 - _lzcnt_u32(at));
-    end = begin;
-  }
-  return n;
+  return count;
 }
 
 }  // namespace
 
-extern const PrintKernels kPrintKernelsAvx512{smaller, sixteen, changes, last_of};
+extern const PrintKernels kPrintKernelsAvx512{smaller, minima};
 
 // Encodes and decodes the streams of a compact set, sixteen values at a time.
 namespace {
-
-inline __mmask16 lanes_of(size_t rest) {
-  return static_cast<__mmask16>(rest < 16 ? (1u << rest) - 1 : 0xffff);
-}
 
 // The running sums of the lanes.
 inline __m512i running_sums(__m512i x) {

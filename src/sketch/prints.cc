@@ -13,41 +13,31 @@ uint64_t key_of(uint64_t shingle, uint64_t salt) {
   return static_cast<uint32_t>(key) == 0 ? key | 1 : key;
 }
 
-void smaller(const uint64_t* a, const uint64_t* b, size_t n, uint64_t* out) {
+void smaller(const uint32_t* a, const uint32_t* b, size_t n, uint32_t* out) {
   for (size_t i = 0; i < n; ++i) out[i] = std::min(a[i], b[i]);
 }
 
-void sixteen(const uint64_t* values, size_t n, uint64_t* out) {
-  for (size_t i = 0; i + 16 <= n; ++i) out[i] = *std::min_element(values + i, values + i + 16);
-}
-
-size_t changes(const uint64_t* values, size_t n, uint32_t* out) {
+size_t minima(const uint32_t* values, const uint32_t* least, size_t n, size_t window, uint32_t* /*changes*/,
+              uint32_t* out) {
   size_t count = 0;
-  for (size_t i = 0; i < n; ++i)
-    if (i == 0 || values[i] != values[i - 1]) out[count++] = static_cast<uint32_t>(i);
+  for (size_t i = 0; i < n; ++i) {
+    if (i != 0 && least[i] == least[i - 1] && out[count - 1] >= i) continue;
+    size_t at = i + window - 1;
+    while (values[at] != least[i]) --at;
+    out[count++] = static_cast<uint32_t>(at);
+  }
   return count;
 }
 
-size_t last_of(const uint64_t* values, size_t n, uint64_t value) {
-  for (size_t i = n; i > 0; --i)
-    if (values[i - 1] == value) return i - 1;
-  return n;
-}
+constexpr PrintKernels kScalar{smaller, minima};
 
-constexpr PrintKernels kScalar{smaller, sixteen, changes, last_of};
-
-// `from` holds the minimum of `have` values from each of n positions on. Computes the minimum of `window`
-// values into `out`, which may be `from`. Returns the number of positions. have <= window <= n + have - 1.
-size_t widen(const PrintKernels& kernels, const uint64_t* from, size_t n, size_t have, size_t window,
-             uint64_t* out) {
-  if (have == window && from != out) std::copy(from, from + n, out);
-  if (have == 1 && window >= 16) {
-    kernels.sixteen(from, n, out);
-    n -= 15;
-    have = 16;
-    from = out;
-  }
-  for (; have < window; from = out) {
+// Writes the minimum of each window to `out`, and returns their number. 1 <= window <= tops.size()
+size_t least_of_windows(const PrintKernels& kernels, std::span<const uint32_t> tops, size_t window,
+                        uint32_t* out) {
+  const uint32_t* from = tops.data();
+  size_t n = tops.size();
+  if (window == 1) std::copy(from, from + n, out);
+  for (size_t have = 1; have < window; from = out) {
     const size_t more = std::min(have, window - have);
     n -= more;
     kernels.smaller(from, from + more, n, out);
@@ -56,42 +46,39 @@ size_t widen(const PrintKernels& kernels, const uint64_t* from, size_t n, size_t
   return n;
 }
 
-// Lists the minimum of every window, each once, by ascending position. If the minimum occurs several times in
-// a window, takes the last one, and keeps it as long as it is in the window. `least` holds the minimum of
-// each window; `places` says where it changes.
-void take_least(const PrintKernels& kernels, std::span<const uint64_t> shingles, size_t window,
-                std::span<const uint64_t> least, std::span<const uint32_t> places, uint64_t salt,
-                PodVector<Print>& out) {
-  for (size_t change = 0; change < places.size(); ++change) {
-    const size_t end = change + 1 < places.size() ? places[change + 1] : least.size();
-    const uint64_t value = least[places[change]];
-    for (size_t begin = places[change]; begin < end;) {
-      const size_t at = begin + kernels.last_of(&shingles[begin], window, value);
-      out.push_back({.key = key_of(value, salt), .position = static_cast<uint32_t>(at)});
-      begin = at + 1;
+// Marks the minima of narrow windows that are the minimum of a wide window, from one to the next: the first
+// one that is as small and comes into the window; else, when the window has passed it, the smallest one in
+// it.
+void mark_wide(std::span<const uint32_t> tops, std::span<const uint32_t> minima, size_t wide,
+               uint8_t* stored) {
+  const auto top = [&](size_t i) { return tops[minima[i]]; };
+  size_t now = 0;
+  for (size_t i = 1; i < minima.size() && minima[i] < wide; ++i) now = top(i) < top(now) ? i : now;
+  for (;;) {
+    stored[now] = 1;
+    const size_t passed = minima[now] + wide;  // the last position of the first window behind it
+    size_t next = now + 1, i = next;
+    for (; i < minima.size() && minima[i] < passed && top(i) > top(now); ++i)
+      next = top(i) < top(next) ? i : next;
+    if (i < minima.size() && minima[i] < passed) {
+      next = i;
+    } else if (passed >= tops.size()) {
+      return;
+    } else if (i < minima.size() && minima[i] == passed && top(i) < top(next)) {
+      next = i;
     }
-  }
-}
-
-// Marks the prints that are the minimum of a wider window. `places` says where `least` changes.
-void store_least(std::span<const uint64_t> shingles, std::span<const uint64_t> least,
-                 std::span<const uint32_t> places, PodVector<Print>& out) {
-  size_t at = 0;
-  for (const uint32_t place : places) {
-    while (out[at].position < place || shingles[out[at].position] != least[place]) ++at;
-    out[at].stored = true;
+    now = next;
   }
 }
 
 // Marks the minimum of every beginning that is shorter than a wide window.
-void store_beginnings(std::span<const uint64_t> shingles, size_t wide, PodVector<Print>& out) {
-  uint64_t least = ~uint64_t{0};
-  for (Print& print : out) {
-    if (print.position >= wide) return;
-    const uint64_t value = shingles[print.position];
-    if (value > least) continue;
-    print.stored = true;
-    least = value;
+void mark_beginnings(std::span<const uint32_t> tops, std::span<const uint32_t> minima, size_t wide,
+                     uint8_t* stored) {
+  uint32_t least = ~uint32_t{0};
+  for (size_t i = 0; i < minima.size() && minima[i] < wide; ++i) {
+    if (tops[minima[i]] > least) continue;
+    stored[i] = 1;
+    least = tops[minima[i]];
   }
 }
 
@@ -109,13 +96,9 @@ bool surely_differ(std::span<const Print> prints) {
   return twice == 0;
 }
 
-// Numbers the keys. If one print of a key is stored, marks all prints of the key as stored.
+// Gives prints of one key one number. If one of them is stored, marks all of them as stored.
 void number_keys(PodVector<Print>& out) {
-  if (surely_differ(out)) {
-    uint32_t next = 0;
-    for (Print& print : out) print.number = next++;
-    return;
-  }
+  if (surely_differ(out)) return;
   constexpr uint32_t kNone = ~uint32_t{0};
   thread_local PodVector<uint32_t> table;  // by hash of the key: its first print
   const size_t mask = std::bit_ceil(2 * out.size() + 1) - 1;
@@ -156,22 +139,28 @@ const PrintKernels& print_kernels_for(Simd level) {
 void find_prints(std::span<const uint64_t> shingles, uint32_t passage, uint64_t salt, PodVector<Print>& out) {
   out.clear();
   if (shingles.empty()) return;
-  thread_local PodVector<uint64_t> least;
-  thread_local PodVector<uint32_t> places;
+  thread_local PodVector<uint32_t> tops, least, changes, positions;
+  thread_local PodVector<uint8_t> stored;
   const PrintKernels& kernels = print_kernels_for(simd_level());
   const size_t all = shingles.size();
   const size_t narrow = std::min<size_t>(asked_window(all, passage), all);
   const size_t wide = std::min<size_t>(stored_window(all, passage), all);
+  tops.resize(all);
+  for (size_t i = 0; i < all; ++i) tops[i] = static_cast<uint32_t>(shingles[i] >> 32);
   least.resize(all);
-  places.resize(all + 8);
-  const auto find_places = [&](size_t n) {
-    return std::span<const uint32_t>(places.data(), kernels.changes(least.data(), n, places.data()));
-  };
-  size_t n = widen(kernels, shingles.data(), all, 1, narrow, least.data());
-  take_least(kernels, shingles, narrow, {least.data(), n}, find_places(n), salt, out);
-  n = widen(kernels, least.data(), n, narrow, wide, least.data());
-  store_least(shingles, {least.data(), n}, find_places(n), out);
-  store_beginnings(shingles, wide, out);
+  changes.resize(all + 16);
+  positions.resize(all);
+  const size_t windows = least_of_windows(kernels, tops, narrow, least.data());
+  const size_t count =
+      kernels.minima(tops.data(), least.data(), windows, narrow, changes.data(), positions.data());
+  const std::span<const uint32_t> minima(positions.data(), count);
+  stored.assign(count, 0);
+  mark_wide(tops, minima, wide, stored.data());
+  mark_beginnings(tops, minima, wide, stored.data());
+  out.reserve(count);
+  for (uint32_t i = 0; i < count; ++i)
+    out.push_back(
+        {.key = key_of(shingles[minima[i]], salt), .position = minima[i], .number = i, .stored = stored[i]});
   number_keys(out);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // Prints of a text by winnowing (Schleimer, Wilkerson, Aiken 2003): the shingle with the smallest hash of
-// every `window` consecutive shingles. Texts that share a run of `window` shingles share a print.
+// every `window` consecutive shingles. Texts that share a run of `window` shingles share a print. Hashes are
+// compared by their highest 32 bits, so that twice as many fit into a vector.
 //
 // Windows nest: the minimum of a wide window is also the minimum of some narrower window in it. So an
 // original stores the prints of wide windows, and a document queries with the prints of narrow ones, which
@@ -61,14 +62,13 @@ inline uint32_t distinct_prints(std::span<const Print> prints) {
 // The steps of winnowing, each for all windows of a text at once.
 struct PrintKernels {
   // out[i] = min(a[i], b[i]), i < n. `out` may be `a`; `b` may point to later values of `a`.
-  void (*smaller)(const uint64_t* a, const uint64_t* b, size_t n, uint64_t* out);
-  // out[i] = the minimum of values[i, i + 16), i + 16 <= n. `out` may be `values`.
-  void (*sixteen)(const uint64_t* values, size_t n, uint64_t* out);
-  // Writes the indices i < n where values[i] differs from values[i - 1], including 0, and returns their
-  // number. `out` has room for n + 8.
-  size_t (*changes)(const uint64_t* values, size_t n, uint32_t* out);
-  // Returns the last index i < n with this value; n if there is none.
-  size_t (*last_of)(const uint64_t* values, size_t n, uint64_t value);
+  void (*smaller)(const uint32_t* a, const uint32_t* b, size_t n, uint32_t* out);
+  // least[i] is the minimum of the window of `window` (at most 32) values that begins with values[i], i < n.
+  // Lists the positions of the minima, each once, ascending, and returns their number. If a minimum occurs
+  // several times in a window, takes the last one, and keeps it as long as it is in the window. `out` has
+  // room for n positions; `changes`, which is a buffer, for n + 16.
+  size_t (*minima)(const uint32_t* values, const uint32_t* least, size_t n, size_t window, uint32_t* changes,
+                   uint32_t* out);
 };
 const PrintKernels& print_kernels_for(Simd level);
 

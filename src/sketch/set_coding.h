@@ -54,6 +54,7 @@ uint64_t sum_quotients_avx512(const uint32_t* values, size_t n, int b);
 
 // Writes all streams. The caller must zero the bitmap.
 void encode_streams_scalar(const uint32_t* values, const SetStreams& streams);
+void encode_streams_avx2(const uint32_t* values, const SetStreams& streams);
 void encode_streams_avx512(const uint32_t* values, const SetStreams& streams);
 
 // values[i] = the sum of the first i + 1 quotients, shifted left by b. The bitmap must have exactly n ones.
@@ -62,6 +63,7 @@ void decode_quotients_avx512(const SetStreams& streams, uint32_t* values);
 
 // Adds to values[i] the sum of the first i + 1 remainders, plus i. Returns what it added to the last value.
 uint32_t decode_remainders_scalar(const SetStreams& streams, uint32_t* values);
+uint32_t decode_remainders_avx2(const SetStreams& streams, uint32_t* values);
 uint32_t decode_remainders_avx512(const SetStreams& streams, uint32_t* values);
 
 }  // namespace doppel

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "base/simd.h"
 #include "base/utf8.h"
+#include "text/kernels.h"
 #include "text/normaliser.h"
 #include "text/unicode.h"
 
@@ -146,29 +148,54 @@ class Joining {
   bool apart_ = false;                   // something that is not in the text follows it
 };
 
+// Finds the words of text[at..) that are ASCII, a block at a time. Returns the position up to which it found
+// all of them: a word that may go on behind it is left to the caller.
+class AsciiWords {
+ public:
+  template <typename Add>
+  size_t find(std::string_view text, size_t at, const Add& add) {
+    const TextKernels& kernels = text_kernels(simd_level());
+    const size_t n = std::min(kBlock, text.size() - at);
+    size_t end = kernels.copy_ascii(reinterpret_cast<const uint8_t*>(text.data()) + at, n, lower_.data());
+    if (at + end < text.size())
+      while (end > 0 && class_of(text[at + end - 1]) != kBetween) --end;
+    size_t count = kernels.find_edges(lower_.data(), end, 0, false, edges_.data());
+    if (count % 2 != 0) edges_[count++] = static_cast<uint16_t>(end);
+    for (size_t i = 0; i < count; i += 2) add(WordPlace{at + edges_[i], at + edges_[i + 1]});
+    return at + end;
+  }
+
+ private:
+  static constexpr size_t kBlock = 8'192;
+  std::array<uint8_t, kBlock + kKernelSlack> lower_{};
+  std::array<uint16_t, kBlock + kEdgeSlack> edges_{};
+};
+
 }  // namespace
 
 // No word extends past an ASCII character that does not belong to words.
 std::vector<WordPlace> word_places(std::string_view text, Normalisation normalisation) {
   std::vector<WordPlace> out;
-  constexpr size_t kBytesOfWord = 6;
+  constexpr size_t kBytesOfWord = 5;
   out.reserve(text.size() / kBytesOfWord);
   const bool loose = normalisation == Normalisation::loose;
   Joining joining;
-  for (size_t at = 0; at < text.size();) {
-    uint8_t all = class_of(text[at]);
-    if (all == kBetween) {
-      ++at;
-      continue;
+  const auto add = [&](WordPlace place) {
+    if (loose) {
+      joining.add(text, place, text.substr(place.begin, place.end - place.begin), out);
+    } else {
+      out.push_back(place);
     }
-    size_t end = at + 1;
+  };
+  thread_local AsciiWords ascii;
+  for (size_t at = 0; at < text.size();) {
+    at = ascii.find(text, at, add);
+    size_t end = at;
+    uint8_t all = 0;
     for (; end < text.size() && class_of(text[end]) != kBetween; ++end) all |= class_of(text[end]);
+    if (at == end) continue;
     if (all == kInWord || normalisation == Normalisation::none) {
-      if (loose) {
-        joining.add(text, {at, end}, text.substr(at, end - at), out);
-      } else {
-        out.push_back({at, end});
-      }
+      add({at, end});
     } else {
       for (const WordSpan& word : split_words(text.substr(at, end - at))) {
         const WordPlace place{at + word.begin, at + word.end};
@@ -181,7 +208,7 @@ std::vector<WordPlace> word_places(std::string_view text, Normalisation normalis
         }
       }
     }
-    at = end + 1;
+    at = end;
   }
   return out;
 }

@@ -16,12 +16,18 @@ namespace {
 
 using Keys = std::set<uint64_t>;
 
+// The highest 32 bits determine the others, so that no two shingles are equally small.
+uint64_t random_shingle(std::mt19937_64& random) {
+  const uint64_t top = random() >> 32;
+  return top << 32 | (top * 0x9e3779b9 & 0xffffffff);
+}
+
 // Hashes from `kinds` different ones: with few, texts repeat themselves. 0: all differ.
 std::vector<uint64_t> random_shingles(std::mt19937_64& random, size_t n, uint64_t kinds) {
   std::vector<uint64_t> values(kinds);
-  for (uint64_t& value : values) value = random();
+  for (uint64_t& value : values) value = random_shingle(random);
   std::vector<uint64_t> out(n);
-  for (uint64_t& shingle : out) shingle = kinds == 0 ? random() : values[random() % kinds];
+  for (uint64_t& shingle : out) shingle = kinds == 0 ? random_shingle(random) : values[random() % kinds];
   return out;
 }
 
@@ -96,6 +102,38 @@ TEST_P(PrintsTest, AreTheLeastOfEveryWindow) {
       }
     }
     ASSERT_EQ(numbers.size(), distinct_prints(found.prints));
+  }
+}
+
+// Different shingles that are equally small, which is rare. Every level takes the same ones of them, and
+// every window still has one.
+TEST_P(PrintsTest, OfEquallySmallShinglesAreInEveryWindow) {
+  const uint64_t seed = std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  for (int round = 0; round < 1'000; ++round) {
+    const size_t n = 1 + random() % 400;
+    const auto passage = static_cast<uint32_t>(1 + random() % 100);
+    const uint64_t tops = 1 + random() % 20;
+    std::vector<uint64_t> shingles(n);
+    for (uint64_t& shingle : shingles) shingle = random() % tops << 32 | random() >> 32;
+    const Found found = prints_of(shingles, passage);
+    force_simd(Simd::scalar);
+    ASSERT_EQ(found.prints, prints_of(shingles, passage).prints);
+    force_simd(GetParam());
+    const auto has_least = [&](size_t window, bool stored) {
+      for (size_t begin = 0; begin + window <= n; ++begin) {
+        const uint64_t least = *std::min_element(&shingles[begin], &shingles[begin] + window) >> 32;
+        if (std::none_of(found.prints.begin(), found.prints.end(), [&](const Print& print) {
+              return print.position >= begin && print.position < begin + window &&
+                     shingles[print.position] >> 32 == least && (print.stored || !stored);
+            }))
+          return false;
+      }
+      return true;
+    };
+    ASSERT_TRUE(has_least(std::min<size_t>(n, asked_window(n, passage)), false)) << n << " " << passage;
+    ASSERT_TRUE(has_least(std::min<size_t>(n, stored_window(n, passage)), true)) << n << " " << passage;
   }
 }
 

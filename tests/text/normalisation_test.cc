@@ -129,6 +129,27 @@ TEST(Normalisation, PlacesOfWords) {
   EXPECT_TRUE(word_places("", Normalisation::standard).empty());
 }
 
+// Words are found a block at a time: a word may cross the end of a block, or be longer than one.
+TEST(Normalisation, PlacesOfWordsInALongText) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    std::string text;
+    const size_t rare = 1 + random() % 400;
+    while (text.size() < 40'000) {
+      const size_t size = random() % 500 == 0 ? random() % 20'000 : random() % 12;
+      for (size_t i = 0; i < size; ++i) text += "abcXYZ_09"[random() % 9];
+      if (random() % rare == 0) text += random() % 2 == 0 ? "\u00e9" : "\u4e2d";
+      if (random() % 20 != 0) text += " .,\n"[random() % 4];
+    }
+    for (const Simd level : simd_levels()) {
+      force_simd(level);
+      check_places(text);
+    }
+    force_simd(simd_supported());
+  }
+}
+
 TEST(Normalisation, IsWhatItSays) {
   for (uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
