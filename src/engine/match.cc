@@ -198,6 +198,9 @@ absl::Status Matcher::find_relatives(const ToMatch& work, std::span<const size_t
   for (size_t first = 0; first < places.size(); first += at_once) {
     const auto block = places.subspan(first, std::min(at_once, places.size() - first));
     keys.clear();
+    for (const size_t i :
+         places.subspan(first + block.size(), std::min(block.size(), places.size() - first - block.size())))
+      fetch_prints(work.batch.documents[i].prints);
     for (const size_t i : block) {
       each_key(work.batch.documents[i].prints, [&](const Print& print) {
         table.prefetch(print.key);

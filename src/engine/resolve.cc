@@ -38,6 +38,7 @@ absl::Status Resolver::resolve(const ToResolve& work, const Ask& ask, Resolved& 
 
   for (const Seq seq : work.forget) remove(seq, RemovalReason::forgotten);
   for (size_t i = 0; i < documents; ++i) {
+    if (i + 1 < documents) fetch_prints(document(i + 1).prints);
     expire_to(expiry_.observe(document(i).timestamp_ms));
     if (document(i).action == SignedDocument::Action::remove) {
       remove_id(i);

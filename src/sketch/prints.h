@@ -52,6 +52,12 @@ inline uint32_t asked_window(size_t shingles, uint32_t passage) {
 // stored, or none. `salt` depends on the index and the scope.
 void find_prints(std::span<const uint64_t> shingles, uint32_t passage, uint64_t salt, PodVector<Print>& out);
 
+// Prefetches the prints of a document that will be read soon.
+inline void fetch_prints(std::span<const Print> prints) {
+  constexpr size_t kOfLine = 64 / sizeof(Print);
+  for (size_t i = 0; i < prints.size(); i += kOfLine) fetch(&prints[i]);
+}
+
 // Returns the number of different keys.
 inline uint32_t distinct_prints(std::span<const Print> prints) {
   uint32_t out = 0;
