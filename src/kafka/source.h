@@ -145,13 +145,13 @@ class KafkaSource final : public Source {
   struct Evidence;
   IdIs id_is(const Topic& topic, const std::string& id) const;
   const std::string* kept(const std::string& id);
-  void adopt(Topic& topic, const std::string& id);
+  void adopt(Topic& topic, const std::string& id, Clock::time_point asked);
   absl::StatusOr<Evidence> evidence(const Topic& topic, const std::set<int32_t>& there);
   absl::Status find_where_it_differs(std::vector<const Partition*> differ, Evidence& out);
   absl::StatusOr<Note> note_of(const Topic& topic);
   absl::Status decide(Topic& topic, const Evidence& evidence, const std::set<int32_t>& there);
   absl::Status stops(const Topic& topic, const Evidence& evidence, SameTopic identity) const;
-  absl::Status begin_again(Topic& topic, const std::string& id, uint32_t moved,
+  absl::Status begin_again(Topic& topic, const Evidence& evidence, uint32_t moved,
                            const std::set<int32_t>& there);
   void drop_gathered(const Topic& topic);
 

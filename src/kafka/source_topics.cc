@@ -92,7 +92,7 @@ absl::Status KafkaSource::compare_topics() {
     // Without an id, a record that was removed while we read is no reason to ask the group: the answer waits
     // until our own transaction has ended.
     if (!differs(compared) && (id == IdIs::same || id == IdIs::unknown)) {
-      if (compared == Found::same) adopt(*topic, id_now);
+      if (compared == Found::same) adopt(*topic, id_now, now);
       topic->compared = now;
       topic->doubted.reset();
     } else {
@@ -145,7 +145,8 @@ absl::Status KafkaSource::explain_loss() {
 
 // What speaks for and against a topic being the one that was read.
 struct KafkaSource::Evidence {
-  std::string id;  // as a broker reports it now
+  Clock::time_point asked;  // before the first question; the last answer may come seconds later
+  std::string id;           // as a broker reports it now
   IdIs id_is = IdIs::unknown;
   Found found = Found::same;
   Left left = Left::none;
@@ -165,12 +166,12 @@ const std::string* KafkaSource::kept(const std::string& id) {
 }
 
 // Records the id of a topic that holds what was read, once it cannot be the one of the topic before.
-void KafkaSource::adopt(Topic& topic, const std::string& id) {
+void KafkaSource::adopt(Topic& topic, const std::string& id, Clock::time_point asked) {
   if (id.empty() || topic.id != nullptr) return;
   if (topic.reported != id) {
     topic.reported = id;
     topic.reported_since = Clock::now();
-  } else if (Clock::now() - topic.reported_since >= kSettled) {
+  } else if (asked - topic.reported_since >= kSettled) {
     topic.id = kept(id);
   }
 }
@@ -188,7 +189,7 @@ absl::Status KafkaSource::look_at_topic(Topic& topic) {
 
 absl::StatusOr<KafkaSource::Evidence> KafkaSource::evidence(const Topic& topic,
                                                             const std::set<int32_t>& there) {
-  Evidence out;
+  Evidence out{.asked = Clock::now()};
   ASSIGN_OR_RETURN(const std::vector<std::string> ids, cluster_.topic_ids({topic.name}));
   out.id = ids.front();
   out.id_is = id_is(topic, out.id);
@@ -296,14 +297,13 @@ absl::StatusOr<Note> KafkaSource::note_of(const Topic& topic) {
 }
 
 absl::Status KafkaSource::decide(Topic& topic, const Evidence& e, const std::set<int32_t>& there) {
-  const auto now = Clock::now();
   // What speaks against the topic must hold for a while: a broker may not know of the new topic yet, nor of
-  // the end of the old one.
+  // the end of the old one. Time in which brokers do not answer does not count.
   if (!topic.doubted || topic.doubted_id != e.id) {
-    topic.doubted = now;
+    topic.doubted = Clock::now();
     topic.doubted_id = e.id;
   }
-  const auto doubted = now - *topic.doubted;
+  const auto doubted = e.asked - *topic.doubted;
   Note note = Note::unclear;
   if (needs_note(e.id_is, e.found)) {
     const absl::StatusOr<Note> asked = note_of(topic);
@@ -313,7 +313,7 @@ absl::Status KafkaSource::decide(Topic& topic, const Evidence& e, const std::set
   }
   const SameTopic identity = is_same_topic(e.id_is, e.found, e.left, note);
   if (identity == SameTopic::go_on) {
-    if (e.found == Found::same) adopt(topic, e.id);
+    if (e.found == Found::same) adopt(topic, e.id, e.asked);
     topic.doubted.reset();
     return absl::OkStatus();
   }
@@ -322,7 +322,7 @@ absl::Status KafkaSource::decide(Topic& topic, const Evidence& e, const std::set
                                                     : e.differs);
   if ((identity == SameTopic::read_again || identity == SameTopic::read_all) &&
       options_.recreated_stops.empty())
-    return begin_again(topic, e.id, identity == SameTopic::read_all ? topic.moved + 1 : 0, there);
+    return begin_again(topic, e, identity == SameTopic::read_all ? topic.moved + 1 : 0, there);
   return stops(topic, e, identity);
 }
 
@@ -361,7 +361,7 @@ absl::Status KafkaSource::stops(const Topic& topic, const Evidence& e, SameTopic
   return absl::FailedPreconditionError(fmt::format("{}: {}{}", e.differs, what, helps));
 }
 
-absl::Status KafkaSource::begin_again(Topic& topic, const std::string& id, uint32_t moved,
+absl::Status KafkaSource::begin_again(Topic& topic, const Evidence& e, uint32_t moved,
                                       const std::set<int32_t>& there) {
   std::map<int32_t, Watermarks> marks;
   for (const Partition& p : partitions_) {
@@ -372,7 +372,7 @@ absl::Status KafkaSource::begin_again(Topic& topic, const std::string& id, uint3
   topic.moved = moved;
   if (topic.id != nullptr) topic.former.insert(*topic.id);
   topic.id = nullptr;
-  adopt(topic, id);
+  adopt(topic, e.id, e.asked);
   topic.written_ms = 0;
   topic.last.reset();
   topic.doubted.reset();
