@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "config/config.h"
+#include "daemon/request_files.h"
 #include "daemon/requests.h"
 #include "kafka/state_content.h"
 #include "kafka/truth.h"
@@ -138,6 +139,7 @@ class Run {
       return;
     }
     world_.stale_id = world_.broker.id_of(world_.broker.topics.at("in"));
+    left_for_before_ = left_for_before_ || offsets_wait();
     // With a stale answer and the same records nobody knows it at once.
     if (!knows_id || !same_times(bits))
       world_.stale_until = world_.scheduler.now() + milliseconds(bits / 11 % 900);
@@ -145,6 +147,25 @@ class Run {
            : bits % 3 == 1 ? produced_
                            : 0,
            (bits >> 7) % 4 == 1 ? other : partitions(), bits, knows_id);
+  }
+  // Whether a request for offsets waits. A life that was killed leaves one behind if the next one has another
+  // directory, which gets the same advice.
+  bool offsets_wait() const {
+    const auto waits = [](const RequestFile& request) { return request.ending == kOffsetsRequest; };
+    return !advice_.empty() || std::any_of(lives_.begin(), lives_.end(), [&](const auto& life) {
+      const std::vector<RequestFile> all = requests_in(life->directory);
+      return std::any_of(all.begin(), all.end(), waits);
+    });
+  }
+  // A request that was left for the topic before raises the incarnation by itself, because the new topic does
+  // not hold the record that was read last. Only then does doppel compare the topics and raise it again. It
+  // reads nothing in the incarnation between: for the checks, that is a topic without documents.
+  void count_incarnations() {
+    size_t most = 0;
+    each_in_log([&](const LogRecord& record) {
+      if (const auto* p = std::get_if<LogProgress>(&record)) most = std::max<size_t>(most, p->incarnation);
+    });
+    while (left_for_before_ && most > old_.size() + 1) old_.emplace_back();
   }
   static bool same_times(uint32_t bits) { return bits / 13 % 3 == 1; }
   // With other times or with the same, by transactions or without. Without the id, nobody could know a
@@ -432,7 +453,8 @@ class Run {
   }
 
   // Whether all documents are judged; with `owner`, also by a log that this life has claimed last.
-  bool caught_up(const Life* owner = nullptr) const {
+  bool caught_up(const Life* owner = nullptr) {
+    count_incarnations();
     std::map<int32_t, int64_t> progress;
     LogExpire expire;
     if (!world_.broker.topics.contains("index")) return false;
@@ -491,9 +513,14 @@ class Run {
   void check_begins() {
     if (compacted()) return;
     std::map<std::pair<size_t, int32_t>, int64_t> first;
+    std::set<std::pair<size_t, int32_t>> judged;
     each_in_log([&](const LogRecord& record) {
       const auto* p = std::get_if<LogProgress>(&record);
-      if (p != nullptr) first.try_emplace({p->incarnation, p->partition}, p->last_ms < 0 ? p->next : 0);
+      if (p == nullptr) return;
+      const std::pair<size_t, int32_t> of{p->incarnation, p->partition};
+      if (p->last_ms >= 0) judged.insert(of);
+      // Of several requests that were carried out before anything was judged, the last one counts.
+      if (!first.contains(of) || !judged.contains(of)) first[of] = p->last_ms < 0 ? p->next : 0;
     });
     for (const auto& [of, differs] : begins_) {
       const auto begins = first.find(of);
@@ -547,6 +574,7 @@ class Run {
   std::map<size_t, int32_t> cut_;            // of these, 1 for the first, the partition that lost records
   std::map<std::pair<size_t, int32_t>, int64_t> begins_;  // where an incarnation differs from the one before
   std::string advice_;                                    // the arguments of doppel offsets
+  bool left_for_before_ = false;          // the topic was made again while a request for offsets waited
   std::set<std::string> same_as_before_;  // topics that are the one before, such as in@2, if it moved
   // The records that readers saw on the earlier clusters.
   std::map<std::string, std::vector<Message>> before_;
