@@ -37,16 +37,6 @@ size_t filter_probe_avx2(const uint64_t* words, const FilterShape& shape, const 
 
 namespace {
 
-// The eight entries of a line.
-struct Slots {
-  __m256i low, high;
-};
-
-Slots load(const PrintLine& line) {
-  return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(line)),
-          _mm256_loadu_si256(reinterpret_cast<const __m256i*>(line + 4))};
-}
-
 __m256i all64(uint64_t value) { return _mm256_set1_epi64x(static_cast<long long>(value)); }
 
 uint32_t signs(__m256i low, __m256i high) {
@@ -55,91 +45,32 @@ uint32_t signs(__m256i low, __m256i high) {
   return static_cast<uint32_t>(a | b << 4);
 }
 
-uint32_t equal(const Slots& slots, uint64_t value) {
-  const __m256i wanted = all64(value);
-  return signs(_mm256_cmpeq_epi64(slots.low, wanted), _mm256_cmpeq_epi64(slots.high, wanted));
-}
-
-Slots without_ordinals(const Slots& slots) {
-  return {_mm256_srli_epi64(slots.low, kPrintOrdinalBits), _mm256_srli_epi64(slots.high, kPrintOrdinalBits)};
-}
-
-Slots displacements(const Slots& slots) {
-  const __m256i bits = all64(kPrintBehindMost);
-  const Slots shifted = without_ordinals(slots);
-  return {_mm256_and_si256(shifted.low, bits), _mm256_and_si256(shifted.high, bits)};
-}
-
-// As with AVX-512: the first lines of all prints, then the second lines of those whose first one is full, and
-// so on. No branch that decides how far a search goes depends on an entry.
-size_t find(const PrintPlace* places, size_t n, uint32_t* rest, PrintMatch* out) {
-  size_t found = 0;
-  uint32_t* now = rest;
-  uint32_t* next = rest + n;
-  size_t left = n;
-  for (uint64_t behind = 0; behind <= kPrintBehindMost && left != 0; ++behind) {
-    const __m256i least = all64(behind);
-    size_t on = 0;
-    for (size_t x = 0; x < left; ++x) {
-      const uint32_t i = behind == 0 ? static_cast<uint32_t>(x) : now[x];
-      const PrintLine* at = places[i].home + behind;
-      const Slots line = load(*at);
-      const uint64_t wanted = (places[i].print & 0xffffffff) << 4 | behind;
-      uint32_t same = equal(without_ordinals(line), wanted);
-      const Slots others = displacements(line);
-      const uint32_t nearer =
-          signs(_mm256_cmpgt_epi64(least, others.low), _mm256_cmpgt_epi64(least, others.high));
-      const size_t further = nearer == 0 && (*at)[kPrintLineEntries - 1] != 0 ? 1 : 0;
-      _mm_prefetch(reinterpret_cast<const char*>(at + further), _MM_HINT_T0);
-      next[on] = i;
-      on += further;
-      for (; same != 0; same &= same - 1) {
-        out[found++] = {i, static_cast<uint32_t>((*at)[_tzcnt_u32(same)] & kPrintOrdinalMask)};
-      }
-    }
-    left = on;
-    now = next;
-    next = now == rest ? rest + n : rest;
+// The eight entries of a line, or one number of each.
+struct Eight {
+  __m256i low, high;
+  uint32_t equal(uint64_t value) const {
+    return signs(_mm256_cmpeq_epi64(low, all64(value)), _mm256_cmpeq_epi64(high, all64(value)));
   }
-  return found;
-}
-
-PrintPut put(PrintLine* home, uint64_t entry, uint64_t& out, ptrdiff_t& out_home) {
-  uint64_t behind = 0;  // of the entry that is carried
-  uint32_t same = 0;
-  bool own = true;
-  for (PrintLine* line = home;; ++line, ++behind) {
-    if (behind > kPrintBehindMost) {
-      if (own) return PrintPut::no_room;
-      out = entry;
-      out_home = line - home - static_cast<ptrdiff_t>(behind);
-      return PrintPut::moved_out;
-    }
-    const Slots slots = load(*line);
-    if (own) {
-      const uint64_t wanted = entry >> kPrintOrdinalBits | behind;
-      same += static_cast<uint32_t>(_mm_popcnt_u32(equal(without_ordinals(slots), wanted)));
-      if (same >= kPrintSameMost) return PrintPut::too_many_same;
-    }
-    const uint32_t free = equal(slots, 0);
-    if (free != 0) {
-      (*line)[_tzcnt_u32(free)] = entry | behind << kPrintOrdinalBits;
-      return same + 1 == kPrintSameMost ? PrintPut::last_of_same : PrintPut::done;
-    }
-    const Slots others = displacements(slots);
-    for (uint64_t least = 0; least < behind; ++least) {
-      const uint32_t at = equal(others, least);
-      if (at == 0) continue;
-      uint64_t& last = (*line)[_tzcnt_u32(at)];
-      const uint64_t other = last & ~(kPrintBehindMost << kPrintOrdinalBits);
-      last = entry | behind << kPrintOrdinalBits;
-      entry = other;
-      behind = least;
-      own = false;
-      break;
-    }
+  uint32_t less(uint64_t value) const {  // as signed numbers
+    return signs(_mm256_cmpgt_epi64(all64(value), low), _mm256_cmpgt_epi64(all64(value), high));
   }
-}
+};
+
+struct Slots {
+  explicit Slots(const PrintLine& line)
+      : entries{_mm256_loadu_si256(reinterpret_cast<const __m256i*>(line)),
+                _mm256_loadu_si256(reinterpret_cast<const __m256i*>(line + 4))},
+        without{_mm256_srli_epi64(entries.low, kPrintOrdinalBits),
+                _mm256_srli_epi64(entries.high, kPrintOrdinalBits)},
+        displacements{_mm256_and_si256(without.low, all64(kPrintBehindMost)),
+                      _mm256_and_si256(without.high, all64(kPrintBehindMost))} {}
+  uint32_t equal(uint64_t value) const { return without.equal(value); }
+  uint32_t behind(uint64_t lines) const { return displacements.equal(lines); }
+  uint32_t nearer(uint64_t lines) const { return displacements.less(lines); }
+  uint32_t free() const { return entries.equal(0); }
+
+  Eight entries, without, displacements;
+};
 
 size_t take(PrintLine* lines, size_t n, uint64_t at, const PrintTaking& taking, uint64_t* entries,
             uint32_t* homes, size_t& taken) {
@@ -153,14 +84,14 @@ size_t take(PrintLine* lines, size_t n, uint64_t at, const PrintTaking& taking, 
   uint64_t in_top = at % taking.unit;
   taken = 0;
   for (size_t i = 0; i < n; ++i) {
-    const Slots line = load(lines[i]);
-    const uint32_t used = ~equal(line, 0) & 0xff;
+    const Slots slots(lines[i]);
+    const Eight& line = slots.entries;
+    const uint32_t used = ~slots.free() & 0xff;
     const auto alive = [&](__m256i half) {
       const __m256i age = _mm256_and_si256(_mm256_sub_epi64(_mm256_and_si256(half, ordinals), low), ordinals);
       return _mm256_cmpgt_epi64(live, age);
     };
     if ((used & ~signs(alive(line.low), alive(line.high))) != 0) return i;
-    const Slots behind = displacements(line);
     const __m256i base = all64(top * taking.unit_next);
     const auto home = [&](__m256i half, __m256i displacement) {
       // Where its home has the last top, the mask is -1.
@@ -172,8 +103,9 @@ size_t take(PrintLine* lines, size_t n, uint64_t at, const PrintTaking& taking, 
     };
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(entries + taken), _mm256_and_si256(line.low, kept));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(entries + taken + 4), _mm256_and_si256(line.high, kept));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(homes + taken), home(line.low, behind.low));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(homes + taken + 4), home(line.high, behind.high));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(homes + taken), home(line.low, slots.displacements.low));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(homes + taken + 4),
+                     home(line.high, slots.displacements.high));
     const __m256i none = _mm256_setzero_si256();
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(lines[i]), none);
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(lines[i] + 4), none);
@@ -188,6 +120,6 @@ size_t take(PrintLine* lines, size_t n, uint64_t at, const PrintTaking& taking, 
 
 }  // namespace
 
-extern const PrintLineKernels kPrintLineKernelsAvx2{find, put, take};
+extern const PrintLineKernels kPrintLineKernelsAvx2{find_in_lines<Slots>, put_in_lines<Slots>, take};
 
 }  // namespace doppel

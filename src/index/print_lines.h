@@ -68,4 +68,79 @@ const PrintLineKernels& print_line_kernels_for(Simd level);
 
 extern const PrintLineKernels kPrintLineKernelsAvx2, kPrintLineKernelsAvx512;
 
+// The searches of the kernels. Slots is what an instruction set knows of the eight entries of a line; each
+// function returns a bit for each entry. A Slots in an anonymous namespace keeps these functions in its file.
+//
+//   explicit Slots(const PrintLine& line);
+//   uint32_t equal(uint64_t value) const;     // entries that are `value` without their ordinals
+//   uint32_t behind(uint64_t lines) const;    // entries of this displacement
+//   uint32_t nearer(uint64_t lines) const;    // entries of a smaller one
+//   uint32_t free() const;
+
+// Searches the first lines of all prints, then the second lines of those whose first one is full, and so on.
+// Each round prefetches for the next one. A search stops at a line with an entry of less displacement: the
+// entry would have been displaced if the print were further on. No branch that decides how far a search goes
+// depends on an entry, because such branches are unpredictable.
+template <typename Slots>
+static inline size_t find_in_lines(const PrintPlace* places, size_t n, uint32_t* rest, PrintMatch* out) {
+  size_t found = 0;
+  uint32_t* now = rest;
+  uint32_t* next = rest + n;
+  size_t left = n;
+  for (uint64_t behind = 0; behind <= kPrintBehindMost && left != 0; ++behind) {
+    size_t on = 0;
+    for (size_t x = 0; x < left; ++x) {
+      const uint32_t i = behind == 0 ? static_cast<uint32_t>(x) : now[x];
+      const PrintLine* at = places[i].home + behind;
+      const Slots slots(*at);
+      const size_t further = (slots.nearer(behind) | slots.free()) == 0 ? 1 : 0;
+      fetch(at + further);
+      next[on] = i;
+      on += further;
+      uint32_t same = slots.equal((places[i].print & 0xffffffff) << 4 | behind);
+      for (; same != 0; same &= same - 1)
+        out[found++] = {i, static_cast<uint32_t>((*at)[__builtin_ctz(same)] & kPrintOrdinalMask)};
+    }
+    left = on;
+    now = next;
+    next = now == rest ? rest + n : rest;
+  }
+  return found;
+}
+
+template <typename Slots>
+static inline PrintPut put_in_lines(PrintLine* home, uint64_t entry, uint64_t& out, ptrdiff_t& out_home) {
+  uint64_t behind = 0;  // of the entry that is carried
+  uint32_t same = 0;
+  bool own = true;
+  for (PrintLine* line = home;; ++line, ++behind) {
+    if (behind > kPrintBehindMost) {
+      if (own) return PrintPut::no_room;
+      out = entry;
+      out_home = line - home - static_cast<ptrdiff_t>(behind);
+      return PrintPut::moved_out;
+    }
+    const Slots slots(*line);
+    if (own) {
+      same += static_cast<uint32_t>(__builtin_popcount(slots.equal(entry >> kPrintOrdinalBits | behind)));
+      if (same >= kPrintSameMost) return PrintPut::too_many_same;
+    }
+    if (const uint32_t free = slots.free(); free != 0) {
+      (*line)[__builtin_ctz(free)] = entry | behind << kPrintOrdinalBits;
+      return same + 1 == kPrintSameMost ? PrintPut::last_of_same : PrintPut::done;
+    }
+    for (uint64_t least = 0; least < behind; ++least) {
+      const uint32_t last = slots.behind(least);
+      if (last == 0) continue;
+      uint64_t& slot = (*line)[__builtin_ctz(last)];
+      const uint64_t other = slot & ~(kPrintBehindMost << kPrintOrdinalBits);
+      slot = entry | behind << kPrintOrdinalBits;
+      entry = other;
+      behind = least;
+      own = false;
+      break;
+    }
+  }
+}
+
 }  // namespace doppel
