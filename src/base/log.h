@@ -22,22 +22,22 @@ enum class Form { text, json };
 // Holds a view of a text, so build it in the argument list.
 class Value {
  public:
-  Value(std::string_view text) : is_(text) {}    // NOLINT(google-explicit-constructor)
-  Value(const std::string& text) : is_(text) {}  // NOLINT(google-explicit-constructor)
-  Value(const char* text) : is_(std::string_view(text)) {}
-  Value(bool yes) : is_(yes) {}
-  Value(double number) : is_(number) {}  // three decimal places; null if not finite
+  Value(std::string_view text) : value_(text) {}    // NOLINT(google-explicit-constructor)
+  Value(const std::string& text) : value_(text) {}  // NOLINT(google-explicit-constructor)
+  Value(const char* text) : value_(std::string_view(text)) {}
+  Value(bool yes) : value_(yes) {}
+  Value(double number) : value_(number) {}  // three decimal places; null if not finite
   template <std::signed_integral T>
-  Value(T number) : is_(static_cast<int64_t>(number)) {}
+  Value(T number) : value_(static_cast<int64_t>(number)) {}
   template <std::unsigned_integral T>
     requires(!std::same_as<T, bool>)
-  Value(T number) : is_(static_cast<uint64_t>(number)) {}
+  Value(T number) : value_(static_cast<uint64_t>(number)) {}
 
   using Is = std::variant<std::string_view, bool, double, int64_t, uint64_t>;
-  const Is& is() const { return is_; }
+  const Is& is() const { return value_; }
 
  private:
-  Is is_;
+  Is value_;
 };
 
 struct Field {

@@ -65,8 +65,8 @@ absl::Status rejected(Reason reason, std::string_view more) {
 
 Reason reason_of(std::string_view message) {
   const ReasonInfo* best = &info_of(Reason::other);
-  for (const ReasonInfo& each : kReasons)
-    if (message.starts_with(each.begins) && each.begins.size() > best->begins.size()) best = &each;
+  for (const ReasonInfo& info : kReasons)
+    if (message.starts_with(info.begins) && info.begins.size() > best->begins.size()) best = &info;
   return best->reason;
 }
 

@@ -196,10 +196,10 @@ absl::Status await_forgotten(const Options& o, const RequestFile& request, int w
     if (const auto now = request_progress(o.state_directory, name); now && *now != seen) {
       seen = *now;
       end = Steady::now() + patience;
-      if (Steady::now() >= show && seen.of != 0) {
+      if (Steady::now() >= show && seen.total != 0) {
         show = Steady::now() + std::chrono::seconds(1);
         print_err("doppel forget: {} {} of {} originals\n", seen.stage == "searching" ? "searched" : "forgot",
-                  seen.done, seen.of);
+                  seen.done, seen.total);
       }
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(50));

@@ -80,8 +80,8 @@ absl::Status read_list(ScanFlags& flags) {
   }
   const bool joined = !flags.list_root.empty() && !flags.list_root.ends_with('/');
   const std::string root = joined ? flags.list_root + "/" : flags.list_root;
-  for (const absl::string_view each : absl::StrSplit(text, '\n')) {
-    const std::string_view line = std_sv(absl::StripAsciiWhitespace(each));
+  for (const absl::string_view part : absl::StrSplit(text, '\n')) {
+    const std::string_view line = std_sv(absl::StripAsciiWhitespace(part));
     if (line.empty() || line.starts_with('#')) continue;
     const bool whole = is_url(line) || line.starts_with('/');
     flags.paths.push_back(whole ? std::string(line) : root + std::string(line));

@@ -145,7 +145,7 @@ void ScanReport::forget_small() {
   for (const auto& [seq, group] : named_) order.push_back(seq);
   const auto half = order.begin() + static_cast<ptrdiff_t>(order.size() / 2);
   std::nth_element(order.begin(), half, order.end(), [&](Seq a, Seq b) { return before(a, b); });
-  for (auto each = half; each != order.end(); ++each) named_.erase(*each);
+  for (auto at = half; at != order.end(); ++at) named_.erase(*at);
 }
 
 ScanPage ScanReport::page(const Counters& c) const {
@@ -224,7 +224,7 @@ absl::Status read_texts(Source& source, const FormatOptions& format, ScanPage& p
       if (found == wanted.end()) continue;
       Document document;
       if (record.pieces == nullptr && decoder->decode(record, document).ok()) {
-        for (PageDocument* each : found->second) each->text = utf8_prefix(document.text, kScanTextBytes);
+        for (PageDocument* shown : found->second) shown->text = utf8_prefix(document.text, kScanTextBytes);
       }
       wanted.erase(found);
     }

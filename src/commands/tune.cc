@@ -47,7 +47,7 @@ constexpr size_t kMessagesShown = 5;
 class Waiting {
  public:
   ~Waiting() { clear(); }
-  void show(std::string_view what, uint64_t done, uint64_t of) {
+  void show(std::string_view what, uint64_t done, uint64_t total) {
     const auto now = std::chrono::steady_clock::now();
     if (!terminal_ || now - start_ < std::chrono::seconds(2) ||
         now - last_ < std::chrono::milliseconds(100)) {
@@ -55,7 +55,7 @@ class Waiting {
     }
     last_ = now;
     on_screen_ = true;
-    print_err("\r\x1b[K{} {} of {}", what, with_commas(done), with_commas(of));
+    print_err("\r\x1b[K{} {} of {}", what, with_commas(done), with_commas(total));
   }
   void clear() {
     if (on_screen_) print_err("\r\x1b[K");
@@ -147,7 +147,7 @@ absl::StatusOr<TuneSample> measure_sample(const TuneSampleOptions& options, cons
                                with_commas(sample.records), why));
   }
   sample.result =
-      study.finish([&](uint64_t done, uint64_t of) { waiting.show("comparing document", done, of); });
+      study.finish([&](uint64_t done, uint64_t total) { waiting.show("comparing document", done, total); });
   if (relations) {
     ASSIGN_OR_RETURN(sample.parts, relations->finish());
     sample.kind = kind.finish();

@@ -276,13 +276,13 @@ std::string tune_json(const TuneReport& r) {
   json.close();
   if (r.sample.has_value()) json_sample(json, "sample", *r.sample, r.extract);
   json.open("advice", '[');
-  for (const Advice& each : r.advice) {
+  for (const Advice& advice : r.advice) {
     json.open("", '{');
-    json.text("why", each.why);
-    json.text("flags", each.flags);
-    json.text("what", each.what);
-    json.number("now", each.now);
-    json.number("advised", each.advised);
+    json.text("why", advice.why);
+    json.text("flags", advice.flags);
+    json.text("what", advice.what);
+    json.number("now", advice.now);
+    json.number("advised", advice.advised);
     json.close();
   }
   json.close();

@@ -293,16 +293,16 @@ void show_advice(Lines& out, const TuneReport& r) {
   if (r.advice.empty()) return;
   out.line("");
   out.line("Advice, measured on the same documents");
-  for (const Advice& each : r.advice) {
+  for (const Advice& advice : r.advice) {
     out.line("");
-    out.raw(
-        "  " +
-        absl::StrReplaceAll(wrapped(fmt::format("{} {} {} are found, and {} with:", each.why,
-                                                with_commas(each.now), each.what, with_commas(each.advised)),
-                                    96),
-                            {{"\n", "\n  "}}) +
-        "\n");
-    out.line("    doppel scan {} --html report.html {}", each.flags, one_line(r.sample->name, 200));
+    out.raw("  " +
+            absl::StrReplaceAll(
+                wrapped(fmt::format("{} {} {} are found, and {} with:", advice.why, with_commas(advice.now),
+                                    advice.what, with_commas(advice.advised)),
+                        96),
+                {{"\n", "\n  "}}) +
+            "\n");
+    out.line("    doppel scan {} --html report.html {}", advice.flags, one_line(r.sample->name, 200));
   }
   out.line("");
   out.line("  The page shows copies beside their originals: look whether they are what you want to find.");

@@ -127,7 +127,7 @@ Key choice_key(std::string name, At at, const std::vector<std::pair<std::string,
                std::string help) {
   std::vector<std::string> names;
   names.reserve(choices.size());
-  for (const auto& [each, value] : choices) names.push_back(each);
+  for (const auto& [word, value] : choices) names.push_back(word);
   Key key;
   key.info = {std::move(name), fmt::format("one of {}", absl::StrJoin(names, ", ")), "", std::move(help)};
   key.set = single("word", [=](Options& options, const std::string& text) -> std::string {
@@ -138,8 +138,8 @@ Key choice_key(std::string name, At at, const std::vector<std::pair<std::string,
     return {};
   });
   key.get = [=](const Options& options) {
-    for (const auto& [each, value] : choices)
-      if (value == read(at, options)) return each;
+    for (const auto& [word, value] : choices)
+      if (value == read(at, options)) return word;
     return std::string();
   };
   return key;
@@ -150,7 +150,7 @@ template <typename At>
 Key word_key(std::string name, At at, const std::vector<std::string>& names, std::string help) {
   std::vector<std::pair<std::string, std::string>> choices;
   choices.reserve(names.size());
-  for (const std::string& each : names) choices.emplace_back(each, each);
+  for (const std::string& word : names) choices.emplace_back(word, word);
   return choice_key(std::move(name), at, choices, std::move(help));
 }
 

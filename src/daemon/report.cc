@@ -27,9 +27,9 @@ std::string by_reason(const std::map<std::string, uint64_t>& counts) {
 
 void Report::progress(const Counters& now) {
   const Clock::time_point time = Clock::now();
-  const double seconds = std::chrono::duration<double>(time - said_).count();
+  const double seconds = std::chrono::duration<double>(time - logged_).count();
   if (seconds < kEverySeconds) return;
-  said_ = time;
+  logged_ = time;
   if (complaints_ > kComplaints) {
     log::warn("more records or files could not be read", {{"messages_left_out", complaints_ - kComplaints}});
   }

@@ -28,7 +28,7 @@ class Report {
   using Clock = std::chrono::steady_clock;
   const Originals& index_;
   Clock::time_point start_ = Clock::now();
-  Clock::time_point said_ = start_;
+  Clock::time_point logged_ = start_;
   Counters before_;
   uint64_t complaints_ = 0;
 };

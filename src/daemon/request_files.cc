@@ -176,13 +176,13 @@ std::optional<uint64_t> take_answer(const std::string& state_directory, const st
 }
 
 std::string RequestProgress::line() const {
-  return fmt::format("{} {} {} {} {} {}", stage, done, of, below, found, work);
+  return fmt::format("{} {} {} {} {} {}", stage, done, total, below, found, work);
 }
 
 std::optional<RequestProgress> RequestProgress::parse(const std::string& line) {
   RequestProgress out;
   std::istringstream in(line);
-  if (!(in >> out.stage >> out.done >> out.of >> out.below >> out.found >> out.work)) return std::nullopt;
+  if (!(in >> out.stage >> out.done >> out.total >> out.below >> out.found >> out.work)) return std::nullopt;
   return out;
 }
 

@@ -100,7 +100,7 @@ void ForgetRequests::take(const std::string& name) {
   }
   request.begins = [this, name](Seq below, uint64_t found) {
     Known& begun = known_.at(name);
-    begun.shown = {.stage = "removing", .of = found, .below = below, .found = found};
+    begun.shown = {.stage = "removing", .total = found, .below = below, .found = found};
     if (write_whole(path(name, ".progress"), begun.shown.line() + "\n")) return;
     log::warn(
         "the progress of a request cannot be written; if the daemon is killed now, originals that arrive "
@@ -127,8 +127,8 @@ void ForgetRequests::drop(const std::string& name, const RequestFile& request) {
 void ForgetRequests::answer() {
   const auto now = Clock::now();
   // Each answer is synced. The time limit keeps many answers from blocking the stream.
-  for (auto it = known_.begin(); it != known_.end() && Clock::now() - now < kAnswerTime;) {
-    auto& [name, request] = *it;
+  for (auto at = known_.begin(); at != known_.end() && Clock::now() - now < kAnswerTime;) {
+    auto& [name, request] = *at;
     if (!request.forgotten) {
       const Forgetting::Progress progress = forgetting_.progress(request.ticket);
       if (progress.stage == Forgetting::Stage::done) {
@@ -140,7 +140,7 @@ void ForgetRequests::answer() {
       }
     }
     const bool gone = request.forgotten && now >= request.next && answered(name, request);
-    it = gone ? known_.erase(it) : std::next(it);
+    at = gone ? known_.erase(at) : std::next(at);
   }
 }
 
@@ -176,11 +176,11 @@ void ForgetRequests::show(const std::string& name, Known& request) {
   if (p.stage == Forgetting::Stage::searching) {
     now.stage = "searching";
     now.done = p.searched;
-    now.of = p.to_search;
+    now.total = p.to_search;
   } else if (p.stage == Forgetting::Stage::removing) {
     now.stage = "removing";
     now.done = p.removed;
-    now.of = p.found;
+    now.total = p.found;
   }
   if (now == request.shown) return;
   request.shown = now;

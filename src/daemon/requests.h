@@ -33,10 +33,10 @@ absl::StatusOr<std::string> leave_request(const std::string& state_directory, co
 // Returns the answer, if there is one, and removes it.
 std::optional<uint64_t> take_answer(const std::string& state_directory, const std::string& name);
 
-// The line is "STAGE DONE OF BELOW FOUND WORK".
+// The line is "STAGE DONE TOTAL BELOW FOUND WORK".
 struct RequestProgress {
   std::string stage = "waiting";  // waiting, searching, removing
-  uint64_t done = 0, of = 0;      // originals searched or removed
+  uint64_t done = 0, total = 0;   // originals searched or removed
   // The result of a finished search, for a later run: it found `found` originals, all with numbers below
   // `below`.
   Seq below = std::numeric_limits<Seq>::max();

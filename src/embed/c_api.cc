@@ -21,8 +21,8 @@ struct doppel_options {
 };
 
 struct doppel_judgements {
-  std::vector<doppel::Judgement> said;
-  // The same for C; the pointers are into `said` and `passages`.
+  std::vector<doppel::Judgement> judged;
+  // The same for C; the pointers are into `judged` and `passages`.
   std::vector<doppel_judgement> judgements;
   std::vector<std::vector<doppel_related>> related;
   std::vector<doppel_passage> passages;
@@ -91,27 +91,27 @@ template <typename Judge>
 doppel_judgements* judgements_of(const doppel_document* documents, size_t count, char** error,
                                  const Judge& judge) {
   const auto given = documents_of(documents, count);
-  auto said = given.ok() ? judge(std::span(*given)) : given.status();
-  if (!said.ok()) {
-    set_error(error, said.status());
+  auto judged = given.ok() ? judge(std::span(*given)) : given.status();
+  if (!judged.ok()) {
+    set_error(error, judged.status());
     return nullptr;
   }
   auto out = std::make_unique<doppel_judgements>();
-  out->said = *std::move(said);
+  out->judged = *std::move(judged);
   size_t passages = 0;
-  for (const Judgement& each : out->said)
-    for (const RelatedOriginal& related : each.related) passages += related.passages.size();
+  for (const Judgement& judgement : out->judged)
+    for (const RelatedOriginal& related : judgement.related) passages += related.passages.size();
   out->passages.reserve(passages);  // so that they stay where they are
-  for (const Judgement& each : out->said) {
-    const bool duplicate = each.verdict == Verdict::duplicate;
-    out->judgements.push_back({.verdict = verdict_of(each.verdict),
-                               .kind = kind_of(each.kind),
-                               .similarity = each.similarity,
-                               .duplicate_of = duplicate ? each.duplicate_of.c_str() : nullptr,
-                               .duplicate_of_size = each.duplicate_of.size(),
-                               .related = each.related.size()});
+  for (const Judgement& judgement : out->judged) {
+    const bool duplicate = judgement.verdict == Verdict::duplicate;
+    out->judgements.push_back({.verdict = verdict_of(judgement.verdict),
+                               .kind = kind_of(judgement.kind),
+                               .similarity = judgement.similarity,
+                               .duplicate_of = duplicate ? judgement.duplicate_of.c_str() : nullptr,
+                               .duplicate_of_size = judgement.duplicate_of.size(),
+                               .related = judgement.related.size()});
     std::vector<doppel_related>& all = out->related.emplace_back();
-    for (const RelatedOriginal& related : each.related) {
+    for (const RelatedOriginal& related : judgement.related) {
       all.push_back({.id = related.id.c_str(),
                      .id_size = related.id.size(),
                      .relation = static_cast<int>(related.relation),

@@ -50,15 +50,15 @@ absl::StatusOr<Judgement> judgement_of(Outcome& outcome, std::string_view text, 
   Judgement out{.verdict = outcome.verdict, .kind = outcome.kind};
   if (outcome.verdict == Verdict::unique && !outcome.related.empty()) {
     find_bytes(text, normalisation, outcome);
-    for (const Related& each : outcome.related) {
+    for (const Related& found : outcome.related) {
       Metadata original;
-      RETURN_IF_ERROR(decode_metadata(each.original, original));
+      RETURN_IF_ERROR(decode_metadata(found.original, original));
       RelatedOriginal& related =
           out.related.emplace_back(RelatedOriginal{.id = original.name(),
-                                                   .relation = each.relation,
-                                                   .of_document = share({each.shared, each.of_document}),
-                                                   .of_original = share({each.shared, each.of_original})});
-      for (const ByteRange& bytes : each.bytes) related.passages.push_back({bytes.begin, bytes.end});
+                                                   .relation = found.relation,
+                                                   .of_document = share({found.shared, found.of_document}),
+                                                   .of_original = share({found.shared, found.of_original})});
+      for (const ByteRange& bytes : found.bytes) related.passages.push_back({bytes.begin, bytes.end});
     }
   }
   if (outcome.verdict != Verdict::duplicate) return out;

@@ -91,8 +91,8 @@ Scheme choose_scheme(const Index::Options& given, Chosen& chosen, const HashKey&
       static_cast<uint64_t>(chosen.number("max_record").value_or(static_cast<int64_t>(out.max_record)));
   for (const SketchFamily family : {SketchFamily::fast, SketchFamily::classic})
     if (chosen.text("sketch") == sketch_family_name(family)) out.family = family;
-  for (const Normalisation each : {Normalisation::standard, Normalisation::loose, Normalisation::none})
-    if (chosen.text("normaliser") == normalisation_name(each)) out.normalisation = each;
+  for (const Normalisation choice : {Normalisation::standard, Normalisation::loose, Normalisation::none})
+    if (chosen.text("normaliser") == normalisation_name(choice)) out.normalisation = choice;
   return out;
 }
 
@@ -265,8 +265,8 @@ absl::Status parse(const NamedOption&, std::string_view value, std::string& out)
   return absl::OkStatus();
 }
 absl::Status parse(const NamedOption&, std::string_view value, Strings& out) {
-  for (const absl::string_view each : absl::StrSplit(absl_sv(value), ',', absl::SkipWhitespace()))
-    out.emplace_back(absl::StripAsciiWhitespace(each));
+  for (const absl::string_view item : absl::StrSplit(absl_sv(value), ',', absl::SkipWhitespace()))
+    out.emplace_back(absl::StripAsciiWhitespace(item));
   return absl::OkStatus();
 }
 

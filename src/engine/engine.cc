@@ -137,9 +137,10 @@ absl::Status Engine::match(Work& work, size_t begin, size_t end, MatchCounters& 
   for (size_t i = begin; i < end; ++i) {
     // The document will probably be stored by this process.
     const SignedDocument& document = work.sign.documents[i];
-    const auto of = answers.of(i);
+    const auto by_owner = answers.of(i);
     if (document.action == SignedDocument::Action::judge &&
-        std::none_of(of.begin(), of.end(), [](const Answer& answer) { return answer.describes_any(); }))
+        std::none_of(by_owner.begin(), by_owner.end(),
+                     [](const Answer& answer) { return answer.describes_any(); }))
       work.sets[i].code(document);
   }
   return absl::OkStatus();

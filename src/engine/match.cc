@@ -208,10 +208,10 @@ absl::Status Matcher::find_relatives(const ToMatch& work, std::span<const size_t
       });
     }
     RETURN_IF_ERROR(index_.find_prints(keys, common_after - 1, count_most, found));
-    FoundOf of{.numbers = found.numbers, .listings = found.listings};
+    FoundOf rest{.numbers = found.numbers, .listings = found.listings};
     for (const size_t i : block) {
       Answer& answer = work.answers.of(i)[owner];
-      find_hits(work.batch.documents[i], hint, of, answer);
+      find_hits(work.batch.documents[i], hint, rest, answer);
       if (!answer.relatives.empty())
         RETURN_IF_ERROR(compare_relatives(work.batch.documents[i], work.sets[i], answer));
     }
@@ -221,7 +221,7 @@ absl::Status Matcher::find_relatives(const ToMatch& work, std::span<const size_t
 
 // Takes the counts of the originals that list each print, and collects those that list a print that is not
 // common.
-void Matcher::find_hits(const SignedDocument& document, const RelateHint& hint, FoundOf& of,
+void Matcher::find_hits(const SignedDocument& document, const RelateHint& hint, FoundOf& rest,
                         Answer& answer) const {
   thread_local std::vector<std::pair<Seq, uint32_t>> hits;
   thread_local PodVector<const Print*> by_number;
@@ -229,18 +229,18 @@ void Matcher::find_hits(const SignedDocument& document, const RelateHint& hint, 
   hits.clear();
   by_number.clear();
   each_key(document.prints, [&](const Print& print) { by_number.push_back(&print); });
-  const auto end = static_cast<uint32_t>(of.begin + by_number.size());
-  while (!of.listings.empty() && of.listings.front().asked < end) {
-    const PrintListing& listing = of.listings.front();
-    of.listings = of.listings.subspan(1);
-    const uint32_t number = listing.asked - of.begin;
+  const auto end = static_cast<uint32_t>(rest.begin + by_number.size());
+  while (!rest.listings.empty() && rest.listings.front().asked < end) {
+    const PrintListing& listing = rest.listings.front();
+    rest.listings = rest.listings.subspan(1);
+    const uint32_t number = listing.asked - rest.begin;
     const bool stored = by_number[number]->stored != 0;
     answer.print_counts.push_back(
         {number, stored ? listing.count : std::min(listing.count, 2 * common_after)});
     if (hint.is_common(number)) continue;
-    for (uint32_t at = listing.begin; at < listing.end; ++at) hits.emplace_back(of.numbers[at], number);
+    for (uint32_t at = listing.begin; at < listing.end; ++at) hits.emplace_back(rest.numbers[at], number);
   }
-  of.begin = end;
+  rest.begin = end;
   if (hits.empty()) return;
   std::sort(hits.begin(), hits.end());
   for (size_t i = 0; i < hits.size();) {

@@ -53,7 +53,7 @@ class Matcher {
   absl::Status find_relatives(const ToMatch& work, std::span<const size_t> places, size_t owner) const;
   absl::Status compare_relatives(const SignedDocument& document, DocumentSet& set, Answer& answer) const;
   struct FoundOf;
-  void find_hits(const SignedDocument& document, const RelateHint& hint, FoundOf& of, Answer& answer) const;
+  void find_hits(const SignedDocument& document, const RelateHint& hint, FoundOf& rest, Answer& answer) const;
   absl::Status verify(const SignedDocument& document, DocumentSet& set, Verified& candidate,
                       std::optional<Body>& body) const;
   // Valid until the next call on this thread.

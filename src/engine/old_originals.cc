@@ -75,15 +75,15 @@ absl::Status OldOriginals::move_from(CandidateIndex& index) {
   if (merge_ && ready(merge_->made)) RETURN_IF_ERROR(take_merge());
   if (cut_ && cut_->made.valid() && ready(cut_->made)) RETURN_IF_ERROR(take_cut(index));
   const uint64_t young = std::max<uint64_t>(2, segments_.young);
-  const uint64_t each = rows_of_cut();
+  const uint64_t cut_rows = rows_of_cut();
   // Faster than rows come.
   const uint64_t come = index.next_seq() - std::min(seen_, index.next_seq());
   seen_ = index.next_seq();
   const uint64_t copied = std::max(kCopiedLeast, 2 * come);
   // A segment is begun in time, so that nobody waits for it.
-  while (index.next_seq() - index.lowest_live() > young - each) {
+  while (index.next_seq() - index.lowest_live() > young - cut_rows) {
     const bool late = index.next_seq() - index.lowest_live() > young;
-    RETURN_IF_ERROR(copy_rows(index, late ? each : copied));
+    RETURN_IF_ERROR(copy_rows(index, late ? cut_rows : copied));
     if (!late) break;
     RETURN_IF_ERROR(take_cut(index));
   }

@@ -14,13 +14,13 @@ Originals::Originals(const Rule& rule, const std::vector<ShardSet>& sets,
   DOPPEL_CHECK(segments.empty() || segments.size() == sets.size(), "each share has segments of its own",
                segments.size(), sets.size());
   share_by_shard_.assign(sets.empty() ? 1 : sets.front().of(), sets.size());
-  CandidateIndexOptions each = options;
-  each.initial_capacity = options.initial_capacity / std::max<size_t>(sets.size(), 1) + 1;
-  each.indexes = std::max<size_t>(sets.size(), 1);
+  CandidateIndexOptions share_options = options;
+  share_options.initial_capacity = options.initial_capacity / std::max<size_t>(sets.size(), 1) + 1;
+  share_options.indexes = std::max<size_t>(sets.size(), 1);
   for (const ShardSet& set : sets) {
     for (const uint32_t shard : set.own()) share_by_shard_[shard] = shares_.size();
     const SegmentOptions old = segments.empty() ? SegmentOptions() : segments[shares_.size()];
-    shares_.push_back(std::make_unique<Share>(rule, set, each, bodies, payload_of, old));
+    shares_.push_back(std::make_unique<Share>(rule, set, share_options, bodies, payload_of, old));
   }
 }
 

@@ -288,6 +288,6 @@ std::vector<std::string> relation_names() {
   return out;
 }
 
-uint64_t RelationCounts::sum() const { return std::accumulate(each.begin(), each.end(), uint64_t{0}); }
+uint64_t RelationCounts::sum() const { return std::accumulate(counts.begin(), counts.end(), uint64_t{0}); }
 
 }  // namespace doppel

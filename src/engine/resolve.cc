@@ -116,7 +116,7 @@ absl::StatusOr<bool> Resolver::find_original(size_t i, Outcome& outcome) {
   if (outcome.verdict == Verdict::duplicate) return true;
   outcome.verdict = Verdict::unique;
   if (similar_ && std::none_of(outcome.related.begin(), outcome.related.end(),
-                               [&](const Related& each) { return each.seq == similar_->seq; }))
+                               [&](const Related& related) { return related.seq == similar_->seq; }))
     outcome.related.push_back(*std::move(similar_));
   return false;
 }
@@ -127,8 +127,9 @@ void Resolver::set_exact(size_t i, Seq seq, const Answer* answer, Outcome& outco
   outcome.similarity = {1, 1};
   outcome.seq = seq;
   outcome.original = answer != nullptr ? answer->about(seq).value_or("") : window_.at(seq)->metadata;
-  for (const Answer& each : work_->answers.of(i))
-    outcome.candidates += static_cast<uint32_t>(each.candidates.size()) + each.candidates_more;
+  for (const Answer& owner_answer : work_->answers.of(i))
+    outcome.candidates +=
+        static_cast<uint32_t>(owner_answer.candidates.size()) + owner_answer.candidates_more;
 }
 
 // Finds an original with the same payload, and the digest of its text.
@@ -485,8 +486,8 @@ bool Resolver::collect_related(size_t i, int asked, bool last) {
   });
   const size_t most = compared_most(rule, rule_.max_checks, shingles);
   if (maybe_related_.size() > most) maybe_related_.resize(most);
-  return last || std::all_of(maybe_related_.begin(), maybe_related_.end(), [](const MaybeRelated& each) {
-           return each.answered == nullptr || each.answered->compared;
+  return last || std::all_of(maybe_related_.begin(), maybe_related_.end(), [](const MaybeRelated& maybe) {
+           return maybe.answered == nullptr || maybe.answered->compared;
          });
 }
 
@@ -500,12 +501,12 @@ absl::StatusOr<bool> Resolver::compare_related(size_t i, bool last, Outcome& out
   map_.start(rule, document(i).tops, document(i).prints, work_->sets[i].set, work_->sets[i].cell_sizes);
   std::optional<Common> common;
   Relative compared;
-  for (const MaybeRelated& each : maybe_related_) {
-    const Relative* relative = each.answered;
+  for (const MaybeRelated& maybe : maybe_related_) {
+    const Relative* relative = maybe.answered;
     if (relative == nullptr) {
-      const Newcomers::Entry* newcomer = window_.at(each.seq);
+      const Newcomers::Entry* newcomer = window_.at(maybe.seq);
       RETURN_IF_ERROR(newcomer->set->make(*newcomer->document));
-      compared.seq = each.seq;
+      compared.seq = maybe.seq;
       map_.compare(newcomer->set->set, compared);
       relative = &compared;
     } else if (!relative->compared) {

@@ -9,12 +9,12 @@ namespace doppel {
 
 void find_bytes(std::string_view text, Normalisation normalisation, Outcome& outcome) {
   const std::vector<WordPlace> places = word_places(text, normalisation);
-  for (Related& each : outcome.related) {
-    each.bytes.clear();
-    for (const WordRange& words : each.passages) {
+  for (Related& related : outcome.related) {
+    related.bytes.clear();
+    for (const WordRange& words : related.passages) {
       DOPPEL_CHECK(words.begin < words.end && words.end <= places.size(), "a passage is of words of the text",
                    words.begin, words.end, places.size());
-      each.bytes.push_back({places[words.begin].begin, places[words.end - 1].end});
+      related.bytes.push_back({places[words.begin].begin, places[words.end - 1].end});
     }
   }
   // Cuts up to the next word, so that neither a full stop nor a second space stays behind. A ligature may be
@@ -61,7 +61,7 @@ std::vector<Seq> Resolved::removed_numbers() const {
 std::vector<Shown> Resolved::shown() const {
   std::vector<Shown> out;
   out.reserve(better.size());
-  for (const BetterCopy& each : better) out.push_back({each.seq, each.copy});
+  for (const BetterCopy& better_copy : better) out.push_back({better_copy.seq, better_copy.copy});
   return out;
 }
 

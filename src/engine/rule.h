@@ -32,9 +32,9 @@ std::string_view relation_verb(Relation relation);
 
 // Unique documents, by their strongest relation.
 struct RelationCounts {
-  std::array<uint64_t, kRelations.size()> each{};
-  uint64_t& operator[](Relation relation) { return each[static_cast<size_t>(relation)]; }
-  uint64_t operator[](Relation relation) const { return each[static_cast<size_t>(relation)]; }
+  std::array<uint64_t, kRelations.size()> counts{};
+  uint64_t& operator[](Relation relation) { return counts[static_cast<size_t>(relation)]; }
+  uint64_t operator[](Relation relation) const { return counts[static_cast<size_t>(relation)]; }
   uint64_t sum() const;
   bool operator==(const RelationCounts&) const = default;
 };

@@ -8,15 +8,15 @@
 
 namespace doppel {
 
-ShardSet::ShardSet(uint32_t of, std::vector<uint32_t> own)
-    : of_(of), own_(std::move(own)), rank_(of_ + 1, 0) {
-  DOPPEL_CHECK(!own_.empty(), "an owner has at least one shard", of_);
+ShardSet::ShardSet(uint32_t shard_count, std::vector<uint32_t> own)
+    : shard_count_(shard_count), own_(std::move(own)), rank_(shard_count_ + 1, 0) {
+  DOPPEL_CHECK(!own_.empty(), "an owner has at least one shard", shard_count_);
   for (size_t i = 0; i < own_.size(); ++i) {
-    DOPPEL_CHECK(own_[i] < of_ && (i == 0 || own_[i - 1] < own_[i]), "an owner's shards ascend", own_[i],
-                 of_);
+    DOPPEL_CHECK(own_[i] < shard_count_ && (i == 0 || own_[i - 1] < own_[i]), "an owner's shards ascend",
+                 own_[i], shard_count_);
     ++rank_[own_[i] + 1];
   }
-  for (size_t shard = 0; shard < of_; ++shard) rank_[shard + 1] += rank_[shard];
+  for (size_t shard = 0; shard < shard_count_; ++shard) rank_[shard + 1] += rank_[shard];
 }
 
 std::string ShardSet::text() const {
@@ -29,7 +29,7 @@ std::string ShardSet::text() const {
     if (last != i) out += '-' + std::to_string(own_[last]);
     i = last + 1;
   }
-  return out + '/' + std::to_string(of_);
+  return out + '/' + std::to_string(shard_count_);
 }
 
 absl::StatusOr<ShardSet> parse_shards(std::string_view text) {
@@ -41,10 +41,10 @@ absl::StatusOr<ShardSet> parse_shards(std::string_view text) {
   if (slash == std::string_view::npos) return wrong("\"/\" and the number of all shards is missing");
   if (text.find('/', slash + 1) != std::string_view::npos)
     return wrong("the number of all shards comes once, at the end");
-  uint32_t of = 0;
-  if (!whole_number(text.substr(slash + 1), of) || of == 0 || of > kMost)
+  uint32_t shard_count = 0;
+  if (!whole_number(text.substr(slash + 1), shard_count) || shard_count == 0 || shard_count > kMost)
     return wrong("the number of all shards is from 1 to " + std::to_string(kMost));
-  std::vector<bool> has(of);
+  std::vector<bool> has(shard_count);
   std::string_view rest = text.substr(0, slash);
   while (true) {
     const size_t comma = rest.find(',');
@@ -56,7 +56,7 @@ absl::StatusOr<ShardSet> parse_shards(std::string_view text) {
       return wrong("numbers and ranges of numbers are expected");
     if (dash == std::string_view::npos) last = first;
     if (first > last) return wrong("the range " + std::string(part) + " ends before it begins");
-    if (last >= of) return wrong("there are only shards 0 to " + std::to_string(of - 1));
+    if (last >= shard_count) return wrong("there are only shards 0 to " + std::to_string(shard_count - 1));
     for (uint32_t shard = first; shard <= last; ++shard) {
       if (has[shard]) return wrong("shard " + std::to_string(shard) + " is named twice");
       has[shard] = true;
@@ -65,9 +65,9 @@ absl::StatusOr<ShardSet> parse_shards(std::string_view text) {
     rest = rest.substr(comma + 1);
   }
   std::vector<uint32_t> own;
-  for (uint32_t shard = 0; shard < of; ++shard)
+  for (uint32_t shard = 0; shard < shard_count; ++shard)
     if (has[shard]) own.push_back(shard);
-  return ShardSet(of, std::move(own));
+  return ShardSet(shard_count, std::move(own));
 }
 
 Owners::Owners(const std::vector<ShardSet>& sets) : count_(sets.size()) {

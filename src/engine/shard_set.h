@@ -17,21 +17,21 @@ namespace doppel {
 class ShardSet {
  public:
   ShardSet() = default;  // a single shard: every original, with its own number
-  // `own` is ascending, below `of`, and not empty.
-  ShardSet(uint32_t of, std::vector<uint32_t> own);
+  // `own` is ascending, below `shard_count`, and not empty.
+  ShardSet(uint32_t shard_count, std::vector<uint32_t> own);
 
-  uint32_t of() const { return of_; }
+  uint32_t of() const { return shard_count_; }
   const std::vector<uint32_t>& own() const { return own_; }
-  bool owns(Seq seq) const { return rank_[seq % of_ + 1] != rank_[seq % of_]; }
+  bool owns(Seq seq) const { return rank_[seq % shard_count_ + 1] != rank_[seq % shard_count_]; }
   // The number of own originals below `seq`. For an own original, this is its local number.
-  Seq local(Seq seq) const { return seq / of_ * own_.size() + rank_[seq % of_]; }
-  Seq global(Seq local) const { return local / own_.size() * of_ + own_[local % own_.size()]; }
+  Seq local(Seq seq) const { return seq / shard_count_ * own_.size() + rank_[seq % shard_count_]; }
+  Seq global(Seq local) const { return local / own_.size() * shard_count_ + own_[local % own_.size()]; }
 
   std::string text() const;  // "0-15/64"
   bool operator==(const ShardSet&) const = default;
 
  private:
-  uint32_t of_ = 1;
+  uint32_t shard_count_ = 1;
   std::vector<uint32_t> own_{0};
   std::vector<uint32_t> rank_{0, 1};  // by shard: number of own shards below it
 };

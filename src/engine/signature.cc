@@ -216,11 +216,11 @@ absl::StatusOr<std::vector<LshIndex::Match>> LshIndex::query(const Signature& si
 }
 
 bool LshIndex::remove(std::string_view id) {
-  auto it = impl_->by_id.find(absl_sv(id));
-  if (it == impl_->by_id.end()) return false;
-  impl_->index.remove(it->second);
-  impl_->ids[it->second].clear();
-  impl_->by_id.erase(it);
+  auto found = impl_->by_id.find(absl_sv(id));
+  if (found == impl_->by_id.end()) return false;
+  impl_->index.remove(found->second);
+  impl_->ids[found->second].clear();
+  impl_->by_id.erase(found);
   return true;
 }
 

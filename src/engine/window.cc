@@ -66,16 +66,16 @@ void Newcomers::add(const Entry& entry, const uint64_t* band_keys, std::span<con
 }
 
 const Newcomers::Entry* Newcomers::find_digest(const Digest& digest) const {
-  auto it = digests_.find(digest.low);
-  if (it == digests_.end()) return nullptr;
-  const Entry& entry = entries_[it->second];
+  auto found = digests_.find(digest.low);
+  if (found == digests_.end()) return nullptr;
+  const Entry& entry = entries_[found->second];
   return entry.digest == digest && live(entry) ? &entry : nullptr;
 }
 
 const Newcomers::Entry* Newcomers::find_payload(const Digest& payload) const {
-  auto it = payloads_.find(payload.low);
-  if (it == payloads_.end()) return nullptr;
-  const Entry& entry = entries_[it->second];
+  auto found = payloads_.find(payload.low);
+  if (found == payloads_.end()) return nullptr;
+  const Entry& entry = entries_[found->second];
   return entry.payload == payload && live(entry) ? &entry : nullptr;
 }
 

@@ -97,8 +97,8 @@ class Client {
     curl_slist* headers = nullptr;
     if (const std::optional<S3Place> place = s3_place(asked.url); place) {
       const std::string address = s3_address(options_.s3, *place, asked.query);
-      for (const std::string& each : s3_headers(options_.s3, address, std::time(nullptr)))
-        headers = curl_slist_append(headers, each.c_str());
+      for (const std::string& header : s3_headers(options_.s3, address, std::time(nullptr)))
+        headers = curl_slist_append(headers, header.c_str());
       set_request(curl, address, &cancel_);
     } else {
       set_request(curl, asked.url, &cancel_);
@@ -421,14 +421,14 @@ absl::StatusOr<Fd> Downloads::open(const RemoteFile& file) {
   {
     const std::lock_guard lock(mutex_);
     start_threads();
-    const auto begun = std::find_if(begun_.begin(), begun_.end(), [&](const auto& each) {
-      return !each->opened && each->file->url == file.url;
+    const auto begun = std::find_if(begun_.begin(), begun_.end(), [&](const auto& earlier) {
+      return !earlier->opened && earlier->file->url == file.url;
     });
     if (begun != begun_.end()) {
       download = *begun;
     } else {
       const auto planned = std::find_if(planned_.begin(), planned_.end(),
-                                        [&](const RemotePtr& each) { return each->url == file.url; });
+                                        [&](const RemotePtr& remote) { return remote->url == file.url; });
       RemotePtr ours = planned != planned_.end() ? *planned : std::make_shared<RemoteFile>(file);
       if (planned != planned_.end()) planned_.erase(planned);
       ASSIGN_OR_RETURN(download, begin(std::move(ours)));
@@ -450,16 +450,16 @@ void Downloads::start_threads() {
 std::optional<Downloads::Job> Downloads::choose() {
   uint64_t ahead = 0;  // bytes of files that are not opened yet
   size_t closed = 0;
-  for (const std::shared_ptr<Download>& each : begun_) {
-    const uint64_t most = each->opened ? each->wanted + options_.ahead_bytes : each->file->size;
-    for (size_t i = each->first_open; each->status.ok() && i < each->pieces.size(); ++i) {
-      if (i * each->piece_bytes >= most) break;
-      if (each->pieces[i].taken) continue;
-      each->pieces[i].taken = true;
-      return Job{each, i};
+  for (const std::shared_ptr<Download>& download : begun_) {
+    const uint64_t most = download->opened ? download->wanted + options_.ahead_bytes : download->file->size;
+    for (size_t i = download->first_open; download->status.ok() && i < download->pieces.size(); ++i) {
+      if (i * download->piece_bytes >= most) break;
+      if (download->pieces[i].taken) continue;
+      download->pieces[i].taken = true;
+      return Job{download, i};
     }
-    if (!each->opened) {
-      ahead += each->file->size;
+    if (!download->opened) {
+      ahead += download->file->size;
       ++closed;
     }
   }

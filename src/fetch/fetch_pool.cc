@@ -166,7 +166,7 @@ void FetchPool::work() {
       }
       continue;
     }
-    due_.erase(std::find_if(due_.begin(), due_.end(), [&](const auto& each) { return each.second == *i; }));
+    due_.erase(std::find_if(due_.begin(), due_.end(), [&](const auto& due) { return due.second == *i; }));
     Fetch& fetch = (*fetches_)[*i];
     const uint64_t round = round_;
     lock.unlock();

@@ -191,7 +191,7 @@ std::string without_entities(std::string_view text) {
     constexpr std::pair<std::string_view, char> kEntities[] = {
         {"amp", '&'}, {"lt", '<'}, {"gt", '>'}, {"quot", '"'}, {"apos", '\''}, {"#34", '"'}, {"#39", '\''}};
     const auto* const known = std::find_if(std::begin(kEntities), std::end(kEntities),
-                                           [&](const auto& each) { return each.first == name; });
+                                           [&](const auto& entity) { return entity.first == name; });
     if (known != std::end(kEntities)) {
       out += known->second;
       at = end + 1;

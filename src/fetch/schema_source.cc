@@ -295,8 +295,8 @@ class Asker {
 
   void say(uint32_t id, const absl::Status& status) {
     const auto now = SteadyClock::now();
-    if (failures_++ > 0 && now - said_ < kSayAgain) return;
-    said_ = now;
+    if (failures_++ > 0 && now - logged_ < kSayAgain) return;
+    logged_ = now;
     log::warn("waiting for the schema registry", {{"schema", id}, {"says", std_sv(status.message())}});
   }
 
@@ -314,7 +314,7 @@ class Asker {
   std::unordered_map<uint32_t, Known> known_;
   std::vector<uint32_t> wanted_;
   int failures_ = 0;  // in a row
-  SteadyClock::time_point said_;
+  SteadyClock::time_point logged_;
   bool stopping_ = false;
   std::thread thread_;  // last, because it uses all of the above
 };

@@ -217,12 +217,12 @@ class LocalRoot final : public WarcRoot {
     round_ = round;
     paths_.clear();
     std::error_code error;
-    for (fs::recursive_directory_iterator it(root_, fs::directory_options::skip_permission_denied, error),
+    for (fs::recursive_directory_iterator at(root_, fs::directory_options::skip_permission_denied, error),
          end;
-         !error && it != end; it.increment(error)) {
+         !error && at != end; at.increment(error)) {
       std::error_code ignored;
-      if (!it->is_regular_file(ignored)) continue;
-      std::string path = it->path().string();
+      if (!at->is_regular_file(ignored)) continue;
+      std::string path = at->path().string();
       if (path.ends_with(".open")) path.resize(path.size() - 5);
       paths_.emplace(path.substr(path.rfind('/') + 1), path);
     }

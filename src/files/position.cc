@@ -220,8 +220,8 @@ Position FollowPosition::as_position() const {
 }
 
 uint64_t FollowPosition::whole_at(uint64_t path) const {
-  auto it = by_path_.find(path);
-  return it == by_path_.end() ? 0 : it->second;
+  auto found = by_path_.find(path);
+  return found == by_path_.end() ? 0 : found->second;
 }
 
 void FollowPosition::set_whole(uint64_t path, uint64_t mark) {
@@ -240,7 +240,8 @@ void FollowPosition::put_whole(uint64_t path, uint64_t mark) {
 void FollowPosition::drop_whole(uint64_t path) {
   auto at = by_path_.find(path);
   if (at == by_path_.end()) return;
-  if (auto it = wholes_.find(at->second); it != wholes_.end() && it->second == path) wholes_.erase(it);
+  if (auto whole = wholes_.find(at->second); whole != wholes_.end() && whole->second == path)
+    wholes_.erase(whole);
   by_path_.erase(at);
 }
 
@@ -253,8 +254,8 @@ void FollowPosition::forget_whole(uint64_t path) {
 }
 
 const TailMark* FollowPosition::tail(const FileKey& key) const {
-  auto it = tails_.find(key);
-  return it == tails_.end() ? nullptr : &it->second;
+  auto found = tails_.find(key);
+  return found == tails_.end() ? nullptr : &found->second;
 }
 
 void FollowPosition::set_tail(const TailMark& tail) {
@@ -273,8 +274,8 @@ void FollowPosition::forget_tail(const FileKey& key) {
 }
 
 uint64_t FollowPosition::count(const std::string& path) const {
-  auto it = counts_.find(path);
-  return it == counts_.end() ? 0 : it->second;
+  auto found = counts_.find(path);
+  return found == counts_.end() ? 0 : found->second;
 }
 
 std::string FollowPosition::name_at(const std::string& path) const {

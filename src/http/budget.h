@@ -47,7 +47,7 @@ class Budget {
       const Full full = budget_->fits_locked(client_, bytes);
       if (full != Full::no) return full;
       budget_->used_ += bytes;
-      budget_->of_[client_] += bytes;
+      budget_->by_client_[client_] += bytes;
       bytes_ += bytes;
       return Full::no;
     }
@@ -55,9 +55,9 @@ class Budget {
       if (bytes_ == 0) return;
       const std::lock_guard lock(budget_->mutex_);
       budget_->used_ -= bytes_;
-      const auto found = budget_->of_.find(client_);
+      const auto found = budget_->by_client_.find(client_);
       found->second -= bytes_;
-      if (found->second == 0) budget_->of_.erase(found);
+      if (found->second == 0) budget_->by_client_.erase(found);
       bytes_ = 0;
     }
 
@@ -69,15 +69,15 @@ class Budget {
 
  private:
   Full fits_locked(const std::string& client, uint64_t bytes) const {
-    const auto found = of_.find(client);
-    if ((found == of_.end() ? 0 : found->second) + bytes > share_) return Full::share;
+    const auto found = by_client_.find(client);
+    if ((found == by_client_.end() ? 0 : found->second) + bytes > share_) return Full::share;
     return used_ + bytes > most_ ? Full::all : Full::no;
   }
 
   const uint64_t most_, share_;
   mutable std::mutex mutex_;
   uint64_t used_ = 0;
-  std::unordered_map<std::string, uint64_t> of_;
+  std::unordered_map<std::string, uint64_t> by_client_;
 };
 
 }  // namespace doppel::http

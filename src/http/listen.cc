@@ -56,8 +56,8 @@ void remove_left_over(const sockaddr_un& at) {
   const bool dead =
       ::connect(fd, reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 && errno == ECONNREFUSED;
   ::close(fd);
-  struct stat is{};
-  if (dead && ::lstat(at.sun_path, &is) == 0 && S_ISSOCK(is.st_mode)) ::unlink(at.sun_path);
+  struct stat info{};
+  if (dead && ::lstat(at.sun_path, &info) == 0 && S_ISSOCK(info.st_mode)) ::unlink(at.sun_path);
 }
 
 absl::StatusOr<Listening> listen_at_path(const std::string& listen, Endpoint place) {
@@ -131,12 +131,12 @@ absl::StatusOr<Listening> listen_at(const std::string& listen) {
   if (at->ai_family == AF_INET6) ::setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
   if (::bind(fd, at->ai_addr, at->ai_addrlen) != 0 || ::listen(fd, kBacklog) != 0) return cannot(fd, listen);
 
-  sockaddr_storage is{};
-  socklen_t size = sizeof is;
+  sockaddr_storage bound{};
+  socklen_t size = sizeof bound;
   std::array<char, NI_MAXHOST> host{};
   std::array<char, NI_MAXSERV> port{};
-  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&is), &size) != 0 ||
-      ::getnameinfo(reinterpret_cast<sockaddr*>(&is), size, host.data(), host.size(), port.data(),
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&bound), &size) != 0 ||
+      ::getnameinfo(reinterpret_cast<sockaddr*>(&bound), size, host.data(), host.size(), port.data(),
                     port.size(), NI_NUMERICHOST | NI_NUMERICSERV) != 0)
     return cannot(fd, listen);
   place.host = host.data();

@@ -338,18 +338,18 @@ struct Server::Impl::Connection : std::enable_shared_from_this<Connection> {
     ~Pending() { give(error(500, "this request failed; the log says why")); }
     void give(Response response) {
       if (given.exchange(true)) return;
-      of->response = std::move(response);
+      connection->response = std::move(response);
       // The last reference ends on the server's thread.
-      asio::io_context& io = of->server.io;
-      asio::post(io, [self = std::move(of)] { self->respond(); });
+      asio::io_context& io = connection->server.io;
+      asio::post(io, [self = std::move(connection)] { self->respond(); });
     }
-    std::shared_ptr<Connection> of;
+    std::shared_ptr<Connection> connection;
     std::atomic<bool> given = false;
   };
 
   // On a thread of a pool.
   static void handle(const std::shared_ptr<Pending>& pending) {
-    Connection& connection = *pending->of;
+    Connection& connection = *pending->connection;
     const std::shared_ptr<const Route> called = connection.route;
     const std::string path(connection.request.path);
     try {

@@ -146,7 +146,7 @@ std::shared_ptr<const Tls> ServedTls::now() const {
 
 void ServedTls::read_all_again() {
   const std::lock_guard lock(served().mutex);
-  for (ServedTls* const each : served().all) each->read_again();
+  for (ServedTls* const tls : served().all) tls->read_again();
 }
 
 void ServedTls::read_again() {

@@ -261,13 +261,13 @@ struct Slots {
 
 size_t take(PrintLine* lines, size_t n, uint64_t at, const PrintTaking& taking, uint64_t* entries,
             uint32_t* homes, size_t& taken) {
-  const auto each = [](uint64_t value) { return _mm512_set1_epi64(static_cast<long long>(value)); };
-  const __m512i ordinals = each(kPrintOrdinalMask);
-  const __m512i behind_bits = each(kPrintBehindMost);
-  const __m512i kept = each(~(kPrintBehindMost << kPrintOrdinalBits));
-  const __m512i low = each(taking.low);
-  const __m512i live = each(taking.live);
-  const __m512i unit_next = each(taking.unit_next);
+  const auto lanes = [](uint64_t value) { return _mm512_set1_epi64(static_cast<long long>(value)); };
+  const __m512i ordinals = lanes(kPrintOrdinalMask);
+  const __m512i behind_bits = lanes(kPrintBehindMost);
+  const __m512i kept = lanes(~(kPrintBehindMost << kPrintOrdinalBits));
+  const __m512i low = lanes(taking.low);
+  const __m512i live = lanes(taking.live);
+  const __m512i unit_next = lanes(taking.unit_next);
   uint64_t top = at / taking.unit;
   uint64_t in_top = at % taking.unit;
   taken = 0;
@@ -277,9 +277,9 @@ size_t take(PrintLine* lines, size_t n, uint64_t at, const PrintTaking& taking, 
     const __m512i age = _mm512_and_si512(_mm512_sub_epi64(_mm512_and_si512(line, ordinals), low), ordinals);
     if ((used & ~static_cast<unsigned>(_mm512_cmplt_epu64_mask(age, live))) != 0) return i;
     const __m512i behind = _mm512_and_si512(_mm512_srli_epi64(line, kPrintOrdinalBits), behind_bits);
-    const __mmask8 before = _mm512_cmpgt_epu64_mask(behind, each(in_top));  // its home has the last top
-    const __m512i base =
-        _mm512_mask_sub_epi64(each(top * taking.unit_next), before, each(top * taking.unit_next), unit_next);
+    const __mmask8 before = _mm512_cmpgt_epu64_mask(behind, lanes(in_top));  // its home has the last top
+    const __m512i base = _mm512_mask_sub_epi64(lanes(top * taking.unit_next), before,
+                                               lanes(top * taking.unit_next), unit_next);
     const __m512i share = _mm512_srli_epi64(_mm512_mul_epu32(_mm512_srli_epi64(line, 32), unit_next), 32);
     _mm512_storeu_si512(entries + taken, _mm512_and_si512(line, kept));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(homes + taken),

@@ -108,10 +108,10 @@ constexpr double kReservedEach = static_cast<double>(sizeof(Line)) / 7;
 uint64_t rows_with_room(const CandidateIndexOptions& options) {
   const std::optional<uint64_t> left = address_space_left();
   if (!left) return kIndexRowsMax;
-  const double each = static_cast<double>(RowStore(options).stride()) +
-                      static_cast<double>(tables_of(options)) * kReservedEach;
+  const double row_bytes = static_cast<double>(RowStore(options).stride()) +
+                           static_cast<double>(tables_of(options)) * kReservedEach;
   const double rows = static_cast<double>(*left) * kShareOfIndex /
-                      static_cast<double>(std::max<uint64_t>(1, options.indexes)) / each;
+                      static_cast<double>(std::max<uint64_t>(1, options.indexes)) / row_bytes;
   return static_cast<uint64_t>(std::min(rows, static_cast<double>(kIndexRowsMax)));
 }
 

@@ -323,8 +323,8 @@ class PageStream {
 
 // The entries of a part of a segment in order.
 struct EntryStream {
-  EntryStream(const Segment& s, const SegmentKeys& of)
-      : segment(s), part(of), pages(s, of.part().page_at(0), of.part().pages) {}
+  EntryStream(const Segment& s, const SegmentKeys& keys)
+      : segment(s), part(keys), pages(s, keys.part().page_at(0), keys.part().pages) {}
 
   absl::Status advance() {
     if (page == nullptr || ++at == KeyPage::count(page)) {

@@ -352,10 +352,10 @@ struct SegmentLookup {
     const auto fresh = all.begin() + static_cast<ptrdiff_t>(group.rows_from);
     std::sort(fresh, all.end());
     auto kept = fresh;
-    for (auto it = fresh; it != all.end(); ++it) {
-      if (it != fresh && *it == *(it - 1)) continue;
-      if (std::find(all.begin(), fresh, *it) != fresh || !set.live(segment.first() + *it)) continue;
-      *kept++ = *it;
+    for (auto ordinal = fresh; ordinal != all.end(); ++ordinal) {
+      if (ordinal != fresh && *ordinal == *(ordinal - 1)) continue;
+      if (std::find(all.begin(), fresh, *ordinal) != fresh || !set.live(segment.first() + *ordinal)) continue;
+      *kept++ = *ordinal;
     }
     all.erase(kept, all.end());
     group.rows.resize(all.size() * set.layout_.stride());

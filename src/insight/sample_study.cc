@@ -419,8 +419,8 @@ void SampleKindCounter::add(std::string_view text, bool page) {
       ++counts_[word];
     word.clear();
   };
-  for (const char each : text) {
-    const char c = lower(each);
+  for (const char character : text) {
+    const char c = lower(character);
     if (in_word(c)) {
       word += c;
     } else {

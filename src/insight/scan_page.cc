@@ -96,16 +96,16 @@ void add_numbers(Lines& out, const ScanPage& page) {
 
 void add_times(Lines& out, const ScanPage& page) {
   uint64_t most = 1;
-  for (const ScanPage::Times& each : page.times) most = std::max(most, each.documents);
+  for (const ScanPage::Times& times : page.times) most = std::max(most, times.documents);
   out.line("<h2>How often documents came</h2>");
   add_head(out, {"", "originals", "documents", ""}, "times");
-  for (const ScanPage::Times& each : page.times) {
-    if (each.documents == 0) continue;
+  for (const ScanPage::Times& times : page.times) {
+    if (times.documents == 0) continue;
     // A bar has at least one per cent, so that it is seen.
     out.line(
         R"(<tr><th scope="row">{}</th>{}{}<td class="bars"><span class="bar" style="width:{}%"></span></td></tr>)",
-        each.label, cell("originals", with_commas(each.originals)),
-        cell("documents", with_commas(each.documents)), std::max<uint64_t>(1, each.documents * 100 / most));
+        times.label, cell("originals", with_commas(times.originals)),
+        cell("documents", with_commas(times.documents)), std::max<uint64_t>(1, times.documents * 100 / most));
   }
   out.raw(kTableEnds);
 }

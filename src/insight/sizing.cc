@@ -14,7 +14,7 @@
 namespace doppel {
 namespace {
 
-int up_to_multiple(int n, int of) { return (n + of - 1) / of * of; }
+int up_to_multiple(int n, int factor) { return (n + factor - 1) / factor * factor; }
 
 }  // namespace
 

@@ -122,10 +122,10 @@ void Intake::close() {
     judged_.clear();
     queue_.clear();
   }
-  for (Answered& each : answered_) left.emplace_back().reply = std::move(each.reply);
+  for (Answered& answered : answered_) left.emplace_back().reply = std::move(answered.reply);
   answered_.clear();
-  for (const Waiting& each : left)
-    each.reply(
+  for (const Waiting& waiting : left)
+    waiting.reply(
         http::try_again(503, "the daemon stops, and these documents were not committed; send them again"));
 }
 
@@ -276,7 +276,7 @@ absl::Status Intake::decided(const Decided& decided) {
 }
 
 void Intake::committed() {
-  for (Answered& each : answered_) each.reply(std::move(each.response));
+  for (Answered& answered : answered_) answered.reply(std::move(answered.response));
   answered_.clear();
 }
 

@@ -23,7 +23,7 @@ absl::Status Producer::reopen() {
   throttled_before_ms_ = throttled_ms_;
   ASSIGN_OR_RETURN(producer_, cluster_.producer(options_.transactions));
   const auto start = Clock::now();
-  bool said = false;
+  bool warned = false;
   while (true) {
     absl::Status status = producer_->init();
     int& timeout_ms = options_.transactions.transaction_timeout_ms;
@@ -35,9 +35,9 @@ absl::Status Producer::reopen() {
     }
     if (!absl::IsUnavailable(status)) return status;
     if (stop_()) return absl::CancelledError("stopped while waiting for Kafka");
-    if (!said || Clock::now() - start > std::chrono::minutes(1)) {
+    if (!warned || Clock::now() - start > std::chrono::minutes(1)) {
       log::warn("waiting for Kafka", {{"says", std_sv(status.message())}});
-      said = true;
+      warned = true;
     }
   }
 }

@@ -14,8 +14,8 @@ constexpr std::chrono::seconds kSayAgain(30), kLook(2);
 
 void RightsWait::say(const absl::Status& what) {
   const auto now = Clock::now();
-  if (said_ && now - *said_ < kSayAgain) return;
-  said_ = now;
+  if (logged_ && now - *logged_ < kSayAgain) return;
+  logged_ = now;
   log::error("a right is missing; waiting for it", {{"says", std_sv(what.message())}});
 }
 
@@ -32,7 +32,7 @@ absl::Status RightsWait::wait(const absl::Status& denied, const std::function<bo
         say(missing);
       } else if (known || looked - begin >= kSayAgain) {
         if (known) log::info("no right is missing any more");
-        if (known) said_.reset();
+        if (known) logged_.reset();
         return absl::OkStatus();
       } else {
         say(denied);
@@ -44,10 +44,10 @@ absl::Status RightsWait::wait(const absl::Status& denied, const std::function<bo
 }
 
 bool RightsWait::still(const absl::Status& denied) {
-  if (said_ && Clock::now() - *said_ < kSayAgain) return true;
+  if (logged_ && Clock::now() - *logged_ < kSayAgain) return true;
   const absl::Status missing = missing_();
-  if (!absl::IsPermissionDenied(missing) && said_) {
-    said_.reset();
+  if (!absl::IsPermissionDenied(missing) && logged_) {
+    logged_.reset();
     return false;
   }
   say(absl::IsPermissionDenied(missing) ? missing : denied);

@@ -30,7 +30,7 @@ class RightsWait {
   void say(const absl::Status& what);
 
   Missing missing_;
-  std::optional<Clock::time_point> said_;
+  std::optional<Clock::time_point> logged_;
 };
 
 }  // namespace doppel::kafka

@@ -456,18 +456,18 @@ void KafkaSink::advance(const Batch& batch) {
     p->highest_ms = std::max(p->highest_ms, record.timestamp_ms);
     records_of[p].push_back(&record);
   }
-  for (LogProgress* each : moved) {
-    const std::vector<const Record*>& records = records_of.at(each);
-    each->moved = records.back()->moved;
-    if (!records.back()->topic_id.empty()) each->topic_id = records.back()->topic_id;
-    each->written_ms = Clock::unix_ms();
-    add_samples(each->samples, records.size(), [&records](size_t i) {
+  for (LogProgress* progress : moved) {
+    const std::vector<const Record*>& records = records_of.at(progress);
+    progress->moved = records.back()->moved;
+    if (!records.back()->topic_id.empty()) progress->topic_id = records.back()->topic_id;
+    progress->written_ms = Clock::unix_ms();
+    add_samples(progress->samples, records.size(), [&records](size_t i) {
       const Record& record = *records[i];
       return LogProgress::Sample{static_cast<int64_t>(record.offset), record.timestamp_ms,
                                  checksum_of(record.key.value_or(std::string_view()), record.value)};
     });
-    outbox_.progress.push_back(*each);
-    outbox_.add_log(options_.index_log.name, put_log_progress(outbox_.bytes(), *each));
+    outbox_.progress.push_back(*progress);
+    outbox_.add_log(options_.index_log.name, put_log_progress(outbox_.bytes(), *progress));
   }
   if (!options_.generation.empty())
     outbox_.add_log(options_.index_log.name,

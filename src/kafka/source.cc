@@ -29,14 +29,14 @@ absl::StatusOr<std::unique_ptr<KafkaSource>> KafkaSource::open(Cluster& cluster,
   for (const LogProgress& p : progress) source->progress_[{p.topic, p.partition}] = p;
   ASSIGN_OR_RETURN(source->comparer_, TopicComparer::open(cluster));
   RETURN_IF_ERROR(source->open_consumer());
-  bool said = false;
+  bool warned = false;
   while (true) {
     absl::Status looked = source->look(true);
     if (looked.ok()) break;
     if (!absl::IsUnavailable(looked)) return looked;
     if (options.stop()) return absl::CancelledError("stopped while waiting for Kafka");
-    if (!said) log::warn("waiting for the input topics", {{"says", std_sv(looked.message())}});
-    said = true;
+    if (!warned) log::warn("waiting for the input topics", {{"says", std_sv(looked.message())}});
+    warned = true;
     Clock::sleep(kPause);
   }
   source->report_other_offsets(progress);

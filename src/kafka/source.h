@@ -173,7 +173,7 @@ class KafkaSource final : public Source {
   size_t assigned_ = 0;                // how many of them consumer_ reads
   std::map<TopicPartition, uint32_t> tags_;
   struct Missing {
-    Clock::time_point since, said;
+    Clock::time_point since, logged;
   };
   std::map<std::string, Missing> missing_;  // topics that are configured by name but not found
   bool said_none_ = false;

@@ -96,15 +96,15 @@ absl::Status KafkaSource::say_missing(const std::vector<TopicPartitions>& found)
     }
     doubt_topics();
     const auto now = Clock::now();
-    const auto [it, fresh] = missing_.try_emplace(name, Missing{now, now});
+    const auto [missing, fresh] = missing_.try_emplace(name, Missing{now, now});
     const bool was_there = topics_.contains(name);
-    if (was_there && now - it->second.since > kDeleted &&
+    if (was_there && now - missing->second.since > kDeleted &&
         !waits_for_right(cluster_.topic_configs(name, {}).status())) {
       return absl::FailedPreconditionError(fmt::format(
           "the input topic {} has been deleted: no broker has known it for {} s", name, kDeleted.count()));
     }
-    if (!fresh && now - it->second.said < kSayAgain) continue;
-    it->second.said = now;
+    if (!fresh && now - missing->second.logged < kSayAgain) continue;
+    missing->second.logged = now;
     log::warn(was_there ? "an input topic has disappeared; waiting for it"
                         : "an input topic does not exist or is not accessible; waiting for it",
               {{"topic", name}});

@@ -383,11 +383,11 @@ absl::Status Transactor::try_claim() {
 
 // Repeats the question while no broker answers, and says so once.
 absl::Status Transactor::await_kafka(const std::function<absl::Status()>& ask) const {
-  for (bool said = false;; said = true) {
+  for (bool warned = false;; warned = true) {
     absl::Status status = ask();
     if (!absl::IsUnavailable(status)) return status;
     if (stop_()) return absl::CancelledError("stopped while waiting for Kafka");
-    if (!said) log::warn("waiting for Kafka", {{"says", std_sv(status.message())}});
+    if (!warned) log::warn("waiting for Kafka", {{"says", std_sv(status.message())}});
     Clock::sleep(kAskAgain);
   }
 }

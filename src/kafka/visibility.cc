@@ -182,8 +182,8 @@ std::vector<TopicPartition> HeldUp::look(const ConsumerStatistics& now, Clock::t
     const auto before = held_.find(place);
     const bool same = before != held_.end() && before->second.offset == p.stable;
     Since& since = still[place] = same ? before->second : Since{.offset = p.stable, .since = at};
-    if (at - since.since < kLong || (since.said && at - *since.said < kSayAgain)) continue;
-    since.said = at;
+    if (at - since.since < kLong || (since.named && at - *since.named < kSayAgain)) continue;
+    since.named = at;
     out.push_back(std::move(place));
   }
   held_.swap(still);

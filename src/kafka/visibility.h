@@ -91,7 +91,7 @@ class HeldUp {
   struct Since {
     int64_t offset = 0;
     Clock::time_point since;
-    std::optional<Clock::time_point> said;
+    std::optional<Clock::time_point> named;
   };
   std::map<TopicPartition, Since> held_;
 };

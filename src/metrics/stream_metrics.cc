@@ -229,10 +229,10 @@ void StreamMetrics::collect(Families& out) const {
   const auto by_reason = [&](std::string_view name, std::string_view help, bool ReasonInfo::* counts_it,
                              const std::array<uint64_t, kReasons>& counts) {
     std::map<std::string_view, uint64_t> sums;
-    for (const ReasonInfo& each : reasons()) {
-      const uint64_t count = counts[static_cast<size_t>(each.reason)];
-      if (each.*counts_it)
-        sums[each.label] += count;
+    for (const ReasonInfo& info : reasons()) {
+      const uint64_t count = counts[static_cast<size_t>(info.reason)];
+      if (info.*counts_it)
+        sums[info.label] += count;
       else if (count != 0)
         sums["other"] += count;
     }

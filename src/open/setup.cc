@@ -79,22 +79,23 @@ absl::StatusOr<uint64_t> documents_within(const Options& o, const EngineOptions&
   // Batches that are read, signed, matched and settled; records fetched ahead; the rest of the program.
   const uint64_t buffers =
       (96 << 20) + 6 * o.batch_bytes + (o.kafka.brokers.empty() ? 0 : o.kafka.fetch_queue);
-  const BytesEach each = bytes_each({.num_perm = engine.scheme.num_perm,
-                                     .banding = engine.rule.banding,
-                                     .track_ids = engine.track_ids,
-                                     .track_payloads = static_cast<bool>(engine.payload_of),
-                                     .track_prints = engine.rule.relations.on(),
-                                     .passage = engine.rule.relations.passage});
+  const BytesEach original_bytes = bytes_each({.num_perm = engine.scheme.num_perm,
+                                               .banding = engine.rule.banding,
+                                               .track_ids = engine.track_ids,
+                                               .track_payloads = static_cast<bool>(engine.payload_of),
+                                               .track_prints = engine.rule.relations.on(),
+                                               .passage = engine.rule.relations.passage});
   const double room = static_cast<double>(o.max_memory) - static_cast<double>(buffers);
   constexpr double kLeast = 10'000;
-  if (room < kLeast * each.sum()) {
+  if (room < kLeast * original_bytes.sum()) {
     return invalid(
         fmt::format("max_memory: {} is not enough: buffers take {} (batch_bytes{}), and {:.0f} originals {}",
                     mebibytes(static_cast<double>(o.max_memory)), mebibytes(static_cast<double>(buffers)),
                     o.kafka.brokers.empty() ? "" : ", queued.max.messages.kbytes of kafka.properties", kLeast,
-                    mebibytes(kLeast * each.sum())));
+                    mebibytes(kLeast * original_bytes.sum())));
   }
-  return static_cast<uint64_t>(std::min(room / each.sum(), static_cast<double>(limits::kMaxDocuments.most)));
+  return static_cast<uint64_t>(
+      std::min(room / original_bytes.sum(), static_cast<double>(limits::kMaxDocuments.most)));
 }
 
 // Checks that a limit of the address space (ulimit -v) leaves room for threads and documents. The index
@@ -249,7 +250,7 @@ constexpr std::pair<std::string_view, std::string_view> kUnset[] = {{"min_shingl
 
 const Setting& setting(const Config& config, std::string_view key) {
   return *std::find_if(config.settings.begin(), config.settings.end(),
-                       [&](const Setting& each) { return each.key == key; });
+                       [&](const Setting& entry) { return entry.key == key; });
 }
 
 }  // namespace
@@ -337,7 +338,7 @@ SessionOptions session_with_outputs(const Options& options, EngineOptions engine
   opening.state.sync_outputs = [&sink] { return sink != nullptr ? sink->sync() : absl::OkStatus(); };
   opening.check = [&outputs, note = std::move(note),
                    directory = options.state_directory](const Recovered& found) {
-    for (const std::string& each : found.notes) note(each);
+    for (const std::string& text : found.notes) note(text);
     return check_outputs_are_there(outputs, found.sink_position, directory);
   };
   return opening;

@@ -444,15 +444,15 @@ absl::Status read_partial_copy(const dom::element& root, bool verdict, ReadEvent
       root["relations"].get(relations) != simdjson::SUCCESS)
     return invalid("no event_id, no id or no relations");
   out.date = text_at(root, verdict ? "/date" : "/document/date");
-  for (const dom::element each : relations) {
+  for (const dom::element element : relations) {
     ReadRelation& relation = out.relations.emplace_back();
-    if (each["relation"].get(relation.relation) != simdjson::SUCCESS ||
-        each["cluster_id"].get(relation.cluster_id) != simdjson::SUCCESS ||
-        each.at_pointer(verdict ? "/id" : "/original/id").get(relation.original_id) != simdjson::SUCCESS)
+    if (element["relation"].get(relation.relation) != simdjson::SUCCESS ||
+        element["cluster_id"].get(relation.cluster_id) != simdjson::SUCCESS ||
+        element.at_pointer(verdict ? "/id" : "/original/id").get(relation.original_id) != simdjson::SUCCESS)
       return invalid("a relation without its name, cluster_id or original");
-    relation.original_date = text_at(each, "/original/date");
-    RETURN_IF_ERROR(read_share(each, "of_document", relation.of_document_ppm));
-    RETURN_IF_ERROR(read_share(each, "of_original", relation.of_original_ppm));
+    relation.original_date = text_at(element, "/original/date");
+    RETURN_IF_ERROR(read_share(element, "of_document", relation.of_document_ppm));
+    RETURN_IF_ERROR(read_share(element, "of_original", relation.of_original_ppm));
   }
   return absl::OkStatus();
 }

@@ -48,17 +48,18 @@ void append_reference(std::string& out, std::string_view id, std::string_view ur
   out += fmt::format("WARC-Refers-To-Target-URI: {}\r\nWARC-Refers-To-Date: {}\r\n", uri, date);
 }
 
-NamedRecord named_record(dom::element of) {
-  NamedRecord out{.file = std::string(text_at(of, "/file")),
-                  .filename = std::string(text_at(of, "/warc/filename")),
-                  .offset = std::nullopt,
-                  .record_id = std::string(text_at(of, "/warc/record_id")),
-                  .target_uri = std::string(first_of(text_at(of, "/warc/target_uri"), text_at(of, "/url"))),
-                  .date = std::string(first_of(text_at(of, "/warc/date"), text_at(of, "/date"))),
-                  .digest = std::string(text_at(of, "/digest")),
-                  .written_digest = std::string(text_at(of, "/warc/payload_digest"))};
+NamedRecord named_record(dom::element record) {
+  NamedRecord out{
+      .file = std::string(text_at(record, "/file")),
+      .filename = std::string(text_at(record, "/warc/filename")),
+      .offset = std::nullopt,
+      .record_id = std::string(text_at(record, "/warc/record_id")),
+      .target_uri = std::string(first_of(text_at(record, "/warc/target_uri"), text_at(record, "/url"))),
+      .date = std::string(first_of(text_at(record, "/warc/date"), text_at(record, "/date"))),
+      .digest = std::string(text_at(record, "/digest")),
+      .written_digest = std::string(text_at(record, "/warc/payload_digest"))};
   uint64_t offset = 0;
-  if (of.at_pointer("/warc/offset").get(offset) == simdjson::SUCCESS) out.offset = offset;
+  if (record.at_pointer("/warc/offset").get(offset) == simdjson::SUCCESS) out.offset = offset;
   return out;
 }
 

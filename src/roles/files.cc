@@ -239,7 +239,7 @@ absl::Status FilesDaemon::open_intake() {
   const uint64_t documents = index_->recovered().documents;
   std::vector<std::string> notes;
   ASSIGN_OR_RETURN(receipts_, Receipts::open(o_.state_directory, index_->state()->epoch(), documents, notes));
-  for (const std::string& each : notes) log::warn(each);
+  for (const std::string& note : notes) log::warn(note);
   log::info("answers loaded", {{"documents", receipts_->size()}, {"ms", ms_since(start)}});
   answering_ = intake_->sink(*sink_);
   intake_->open(sink_options_.context, documents, index_->engine(), *receipts_);

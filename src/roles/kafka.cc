@@ -182,14 +182,14 @@ class Daemon {
         return changes.status();
       }));
       std::vector<LogProgress> after;
-      std::string said;
+      std::string text;
       for (const OffsetChange& change : *changes) {
         if (change.any()) after.push_back(change.after);
-        said += change.text() + "\n";
+        text += change.text() + "\n";
       }
       if (!after.empty()) RETURN_IF_ERROR(index_->transactor->await_last());
       RETURN_IF_ERROR(move_to(after));
-      return said;
+      return text;
     });
   }
 

@@ -32,8 +32,8 @@ class RebuildLog {
 
   void operator()(uint64_t done) {
     const Clock::time_point now = Clock::now();
-    if (now - said_ < std::chrono::seconds(2)) return;
-    said_ = now;
+    if (now - logged_ < std::chrono::seconds(2)) return;
+    logged_ = now;
     const double seconds = std::chrono::duration<double>(now - start_).count();
     const double rate = static_cast<double>(done - begin_) / std::max(seconds, 1e-3);
     log::info(what_, {{"done", done},
@@ -46,7 +46,7 @@ class RebuildLog {
  private:
   std::string what_;
   uint64_t total_, begin_;
-  Clock::time_point start_ = Clock::now(), said_ = start_;
+  Clock::time_point start_ = Clock::now(), logged_ = start_;
 };
 
 absl::StatusOr<HashKey> key_of(const Options& o) {

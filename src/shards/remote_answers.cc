@@ -53,9 +53,9 @@ bool choose_rest(const std::vector<ShardSet>& sets, std::vector<bool>& taken,
 bool choose_each_shard_once(const std::vector<ShardSet>& sets, std::vector<std::string>& chosen) {
   std::set<uint32_t> numbers;  // how many shards there are; matchers may disagree
   for (const ShardSet& set : sets) numbers.insert(set.of());
-  return std::any_of(numbers.begin(), numbers.end(), [&](uint32_t of) {
+  return std::any_of(numbers.begin(), numbers.end(), [&](uint32_t shard_count) {
     chosen.clear();
-    std::vector<bool> taken(of);
+    std::vector<bool> taken(shard_count);
     return choose_rest(sets, taken, chosen);
   });
 }
@@ -87,7 +87,7 @@ absl::Status RemoteAnswers::answer(const Batch& batch, Work& work) {
 
 absl::Status RemoteAnswers::wait(const Batch& batch) {
   const auto begun = Clock::now();
-  auto asked = begun, said = begun;
+  auto asked = begun, logged = begun;
   std::string said_of;  // what was missing at the last message
   int wait_ms = 0;
   while (true) {
@@ -98,8 +98,8 @@ absl::Status RemoteAnswers::wait(const Batch& batch) {
     options_.watch.waits(lacks);
     if (options_.stop()) return absl::CancelledError("stopped while waiting for answers");
     const auto now = Clock::now();
-    if (now - begun >= kPatience && (lacks != said_of || now - said > kSayAgain)) {
-      said = now;
+    if (now - begun >= kPatience && (lacks != said_of || now - logged > kSayAgain)) {
+      logged = now;
       said_of = lacks;
       log::warn("waiting for the answers of shards; every shard needs a matcher",
                 {{"missing", lacks}, {"answered", answered(batch)}, {"topic", options_.topic}});
@@ -125,7 +125,7 @@ absl::Status RemoteAnswers::answer_again(const Batch& batch, size_t i, const Dea
                        .signed_record = std::string(record.value)};
   again_.clear();
   const auto start = Clock::now();
-  auto asked = start - kPatience, said = start;
+  auto asked = start - kPatience, logged = start;
   while (!take_again(work, i)) {
     const auto now = Clock::now();
     if (options_.stop()) return absl::CancelledError("stopped while waiting for answers");
@@ -133,8 +133,8 @@ absl::Status RemoteAnswers::answer_again(const Batch& batch, size_t i, const Dea
       return absl::UnavailableError(fmt::format(
           "the matchers of {} ended in the middle of a batch, and others have their shards; start again",
           absl::StrJoin(chosen_, " ")));
-    if (now - said > kSayAgain) {
-      said = now;
+    if (now - logged > kSayAgain) {
+      logged = now;
       log::warn("waiting for the answers of shards", {{"asked", absl::StrJoin(chosen_, " ")}});
     }
     if (now - asked >= kAskAgain) {
@@ -179,10 +179,10 @@ void RemoteAnswers::take(std::string_view bytes) {
   const absl::StatusOr<ShardSet> shards = status.ok() ? parse_shards(record.shards) : status;
   if (!shards.ok()) {
     const std::string what(shards.status().message());
-    Clock::time_point& said = complained_[what];
-    if (Clock::now() - said > kSayAgain)
+    Clock::time_point& complained = complained_[what];
+    if (Clock::now() - complained > kSayAgain)
       log::error("ignoring a record that is not an answer", {{"topic", options_.topic}, {"says", what}});
-    said = Clock::now();
+    complained = Clock::now();
     return;
   }
   if (record.as_of < covered_) return;  // a slow matcher: earlier batches were decided as of a later cut
@@ -240,12 +240,13 @@ std::string RemoteAnswers::missing(const Batch& batch) const {
     for (const uint32_t shard : matcher.shards.own()) shards[shard] = true;
   }
   std::string out;
-  for (const auto& [of, shards] : answered) {
+  for (const auto& [shard_count, shards] : answered) {
     std::vector<uint32_t> none;
-    for (uint32_t shard = 0; shard < of; ++shard)
+    for (uint32_t shard = 0; shard < shard_count; ++shard)
       if (!shards[shard]) none.push_back(shard);
     if (!out.empty()) out += " or ";
-    out += none.empty() ? fmt::format("shards of {} that overlap", of) : ShardSet(of, none).text();
+    out += none.empty() ? fmt::format("shards of {} that overlap", shard_count)
+                        : ShardSet(shard_count, none).text();
   }
   return out.empty() ? "all" : out;
 }

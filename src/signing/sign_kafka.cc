@@ -159,8 +159,8 @@ class Signing {
   }
 
   void say(const std::string& what) {
-    if (what == said_) return;
-    said_ = what;
+    if (what == last_message_) return;
+    last_message_ = what;
     log::info(what, {{"group", group_}});
   }
 
@@ -172,7 +172,7 @@ class Signing {
   std::unique_ptr<kafka::Membership> member_;
   std::vector<TopicPartition> ours_;
   SignCounters counters_;
-  std::string said_;
+  std::string last_message_;
 };
 
 }  // namespace

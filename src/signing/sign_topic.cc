@@ -96,12 +96,12 @@ absl::StatusOr<int64_t> look_at_topic(const Options& o, kafka::Cluster& cluster,
 }  // namespace
 
 absl::Status patiently(const std::function<bool()>& stop, const std::function<absl::Status()>& call) {
-  bool said = false;
+  bool warned = false;
   while (true) {
     absl::Status status = call();
     if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status)) return status;
     if (stop()) return absl::CancelledError("stopped while waiting for Kafka");
-    if (!std::exchange(said, true)) log::warn("waiting for Kafka", {{"says", std_sv(status.message())}});
+    if (!std::exchange(warned, true)) log::warn("waiting for Kafka", {{"says", std_sv(status.message())}});
     Clock::sleep(kPause);
   }
 }

@@ -438,13 +438,13 @@ uint32_t decode_remainders_avx2(const SetStreams& streams, uint32_t* values) {
         _mm256_permutevar8x32_epi32(sums, _mm256_set1_epi32(3));  // the sum of the lower half
     sums = _mm256_add_epi32(sums, _mm256_blend_epi32(_mm256_setzero_si256(), lower, 0xf0));
     sums = _mm256_add_epi32(sums, _mm256_set1_epi32(static_cast<int>(sum)));
-    alignas(32) uint32_t each[8];
-    store256(each, sums);
-    sum = each[count - 1];
+    alignas(32) uint32_t lane_sums[8];
+    store256(lane_sums, sums);
+    sum = lane_sums[count - 1];
     if (count == 8) {
       store256(values + i, _mm256_add_epi32(load256(values + i), sums));
     } else {
-      for (size_t j = 0; j < count; ++j) values[i + j] += each[j];
+      for (size_t j = 0; j < count; ++j) values[i + j] += lane_sums[j];
     }
   }
   return sum;

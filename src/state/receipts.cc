@@ -159,13 +159,13 @@ absl::Status Receipts::add(const std::vector<Receipt>& receipts, bool to_disk) {
   std::string bytes, payload;
   std::vector<uint64_t> offsets;
   offsets.reserve(receipts.size());
-  for (const Receipt& each : receipts) {
+  for (const Receipt& receipt : receipts) {
     payload.clear();
-    put_varint(payload, each.number);
-    put_varint(payload, each.original ? *each.original + 1 : 0);
-    put_digest(payload, each.digest);
-    put_string(payload, each.id);
-    put_string(payload, each.text);
+    put_varint(payload, receipt.number);
+    put_varint(payload, receipt.original ? *receipt.original + 1 : 0);
+    put_digest(payload, receipt.digest);
+    put_string(payload, receipt.id);
+    put_string(payload, receipt.text);
     const size_t begin = bytes.size();
     offsets.push_back(to.end + begin);
     put_fixed(bytes, static_cast<uint32_t>(payload.size()));
@@ -189,7 +189,7 @@ absl::Status Receipts::begin_file() {
     RETURN_IF_ERROR(parts_[now_].file->rename_to(join(directory_, kNames[1])));
     now_ = 1 - now_;
     absl::erase_if(places_,
-                   [&](const auto& each) { return each.second.part == static_cast<uint64_t>(now_); });
+                   [&](const auto& place) { return place.second.part == static_cast<uint64_t>(now_); });
     parts_[now_] = {};
   }
   Part& to = parts_[now_];

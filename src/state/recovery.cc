@@ -384,9 +384,9 @@ void StateDir::Impl::Restart::take(size_t j, const Recovery& found) {
   s_.state.source_position = journal.source_position(found.entry);
   s_.state.removed.clear();
   for (size_t i = 0; i <= found.entry; ++i) {
-    const CommitRecord& each = journal.entries[i].record;
-    s_.state.removed.insert(s_.state.removed.end(), each.removed.begin(), each.removed.end());
-    s_.apply_shown(each);
+    const CommitRecord& record = journal.entries[i].record;
+    s_.state.removed.insert(s_.state.removed.end(), record.removed.begin(), record.removed.end());
+    s_.apply_shown(record);
   }
   s_.state.shown.clear();
   s_.recovered.notes = std::move(notes_);

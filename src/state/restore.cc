@@ -204,7 +204,7 @@ Commit own_commit(const Resolved& resolved, Seq first_own) {
              .lowest_live = stored(resolved.lowest_live)};
   for (StoredRow& row : out.rows) row.seq = stored(row.seq);
   for (Seq& seq : out.removed) seq = stored(seq);
-  for (Shown& each : out.shown) each.seq = stored(each.seq);
+  for (Shown& shown : out.shown) shown.seq = stored(shown.seq);
   return out;
 }
 

@@ -60,8 +60,9 @@ std::map<std::string, std::string> scheme_settings(std::string_view lines) {
   const SchemeValues values = scheme_values(lines);
   std::map<std::string, std::string> out;
   for (const auto& [name, value] : values) {
-    if (const auto per_million = std::find_if(std::begin(kPerMillion), std::end(kPerMillion),
-                                              [line = name](const auto& each) { return each.first == line; });
+    if (const auto per_million =
+            std::find_if(std::begin(kPerMillion), std::end(kPerMillion),
+                         [line = name](const auto& entry) { return entry.first == line; });
         per_million != std::end(kPerMillion)) {
       out[std::string(per_million->second)] = fmt::format("{:g}", static_cast<double>(number(value)) / 1e6);
     } else if (name != "passage") {
@@ -156,10 +157,10 @@ std::string_view value_of(const Values& values, std::string_view name) {
 
 // By the name of the setting, or of its line.
 bool is_accepted(const std::vector<std::string>& accepted, std::string_view name) {
-  return std::any_of(accepted.begin(), accepted.end(), [&](std::string_view each) {
+  return std::any_of(accepted.begin(), accepted.end(), [&](std::string_view given) {
     for (const auto& [line, setting] : kPerMillion)
-      if (each == line) each = setting;
-    return each == name;
+      if (given == line) given = setting;
+    return given == name;
   });
 }
 

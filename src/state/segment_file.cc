@@ -415,8 +415,8 @@ namespace {
 // How many originals of each share stay in memory.
 uint64_t young_of_each(const SegmentSettings& o, const EngineOptions& engine, size_t shares) {
   const double half = static_cast<double>(o.memory) / 2;
-  const double each = bytes_each(index_options(engine)).sum() * static_cast<double>(shares);
-  return std::max<uint64_t>(2, static_cast<uint64_t>(half / each));
+  const double original_bytes = bytes_each(index_options(engine)).sum() * static_cast<double>(shares);
+  return std::max<uint64_t>(2, static_cast<uint64_t>(half / original_bytes));
 }
 
 std::vector<std::string> folders_of(const std::string& epoch, size_t shares) {
@@ -453,8 +453,8 @@ absl::StatusOr<SegmentStores> open_segments(const SegmentSettings& o, const Stat
         {.store = store.get(), .young = young_of_each(o, engine, shares.size()), .merge_on = merge_on});
     stores.push_back(std::move(store));
   }
-  for (const SegmentOptions& each : engine.segments)
-    engine.initial_capacity = std::min(engine.initial_capacity, each.young * shares.size());
+  for (const SegmentOptions& segments : engine.segments)
+    engine.initial_capacity = std::min(engine.initial_capacity, segments.young * shares.size());
   return stores;
 }
 

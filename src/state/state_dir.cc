@@ -23,7 +23,7 @@ constexpr uint64_t kJournalBytesMax = 64 << 20;  // of commits; then a checkpoin
 // Sorts by number, and keeps the last copy of each cluster.
 std::vector<Shown> tidy(const std::vector<Shown>& all) {
   absl::btree_map<Seq, const std::string*> last;
-  for (const Shown& each : all) last[each.seq] = &each.copy;
+  for (const Shown& shown : all) last[shown.seq] = &shown.copy;
   std::vector<Shown> out;
   out.reserve(last.size());
   for (const auto& [seq, copy] : last) out.push_back({seq, *copy});
@@ -53,8 +53,8 @@ void StateDir::Impl::check(const Commit& commit) const {
                commit.keep_from.value_or(0), commit.lowest_live);
   for (const Seq seq : commit.removed)
     DOPPEL_CHECK(seq < next, "what a commit removes was stored", seq, next);
-  for (const Shown& each : commit.shown)
-    DOPPEL_CHECK(each.seq < next, "the original of a better copy was stored", each.seq, next);
+  for (const Shown& better : commit.shown)
+    DOPPEL_CHECK(better.seq < next, "the original of a better copy was stored", better.seq, next);
   DOPPEL_CHECK(commit.documents >= state.documents, "the count of judged documents never goes back",
                commit.documents, state.documents);
 }
@@ -80,7 +80,7 @@ absl::Status StateDir::Impl::commit(const Commit& commit) {
   }
   tidy(next.removed, next.keep_from);
   next.shown = tidy(commit.shown);
-  std::erase_if(next.shown, [&](const Shown& each) { return removed.contains(each.seq); });
+  std::erase_if(next.shown, [&](const Shown& better) { return removed.contains(better.seq); });
 
   RETURN_IF_ERROR(bodies->flush());
   next.bodies_end = bodies->bytes();
@@ -95,12 +95,12 @@ absl::Status StateDir::Impl::commit(const Commit& commit) {
   DOPPEL_CHECK(follows(state, next), "a commit follows the one before", state.commits, next.commits,
                state.next_seq, next.next_seq, state.bodies_end, next.bodies_end, state.lowest_live,
                next.lowest_live, state.keep_from, next.keep_from);
-  const bool each = options.fsync == Fsync::commit;
-  if (each) RETURN_IF_ERROR(sync_columns());
+  const bool synced = options.fsync == Fsync::commit;
+  if (synced) RETURN_IF_ERROR(sync_columns());
   std::string record = encode_commit(next, state.source_position);
   RETURN_IF_ERROR(journal.append(record));
   kill_point("after_commit");
-  if (each) RETURN_IF_ERROR(journal.sync());
+  if (synced) RETURN_IF_ERROR(journal.sync());
 
   std::vector<Seq> before = std::move(state.removed);
   removed.insert(next.removed.begin(), next.removed.end());
@@ -126,7 +126,7 @@ absl::Status StateDir::Impl::commit(const Commit& commit) {
 
 // A cluster ends with its original.
 void StateDir::Impl::apply_shown(const CommitRecord& record) {
-  for (const Shown& each : record.shown) shown[each.seq] = each.copy;
+  for (const Shown& better : record.shown) shown[better.seq] = better.copy;
   for (const Seq seq : record.removed) shown.erase(seq);
   shown.erase(shown.begin(), shown.lower_bound(record.keep_from));
 }

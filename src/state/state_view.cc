@@ -82,7 +82,7 @@ struct StateView::Impl {
       identity = contents.identity;
       for (const JournalEntry& entry : contents.entries) {
         removed.insert(entry.record.removed.begin(), entry.record.removed.end());
-        for (const Shown& each : entry.record.shown) shown[each.seq] = each.copy;
+        for (const Shown& better : entry.record.shown) shown[better.seq] = better.copy;
       }
       last = end.record;
       last.source_position = contents.source_position(contents.entries.size() - 1);
@@ -204,10 +204,10 @@ absl::Status StateView::live_rows(const std::function<absl::Status(StoredRow&)>&
   absl::Status status;
   const CommitRecord& last = impl_->last;
   const Seq first = std::max(last.keep_from, last.lowest_live);
-  const auto each = [&](StoredRow& row) {
+  const auto visit_live = [&](StoredRow& row) {
     if (status.ok() && !impl_->removed.contains(row.seq)) status = visit(row);
   };
-  RETURN_IF_ERROR(impl_->format->scan(impl_->hot, first, last.next_seq, each));
+  RETURN_IF_ERROR(impl_->format->scan(impl_->hot, first, last.next_seq, visit_live));
   return status;
 }
 const Bodies& StateView::bodies() const { return *impl_->bodies; }

@@ -133,7 +133,7 @@ void Forgetting::begin_search() {
   }
   searched_to_ = originals_.lowest_live();
   read_any_ = false;
-  if (removing_.empty()) said_ = Clock::now();
+  if (removing_.empty()) logged_ = Clock::now();
 }
 
 // Copies places from searched_to_ on until the time is over.
@@ -225,8 +225,8 @@ void Forgetting::finish(const Ticket& task) {
 
 void Forgetting::say_progress() {
   const auto now = Clock::now();
-  if (now - said_ < kSayEvery) return;
-  said_ = now;
+  if (now - logged_ < kSayEvery) return;
+  logged_ = now;
   std::vector<std::pair<std::string, Progress>> removing;
   Progress search;
   {

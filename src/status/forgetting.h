@@ -148,7 +148,7 @@ class Forgetting {
   Seq searched_to_ = 0, search_end_ = 0;
   bool read_any_ = false;
   std::vector<std::pair<Ticket, uint64_t>> piece_;  // how many originals the batch removes, by request
-  Clock::time_point said_;
+  Clock::time_point logged_;
 
   std::thread searcher_;
 };

@@ -104,13 +104,13 @@ uint64_t plain_singles(__m512i first, __m512i second, __m512i third) {
 size_t copy_singles(const uint8_t* in, size_t n, uint8_t* out, size_t room) {
   // 16 characters of 3 bytes become 16 of 4.
   alignas(64) static constexpr struct Spread {
-    uint8_t of[64];
-    constexpr Spread() : of{} {
-      for (int i = 0; i < 64; ++i) of[i] = static_cast<uint8_t>(i / 4 * 3 + (i % 4 == 0 ? 0 : i % 4 - 1));
+    uint8_t bytes[64];
+    constexpr Spread() : bytes{} {
+      for (int i = 0; i < 64; ++i) bytes[i] = static_cast<uint8_t>(i / 4 * 3 + (i % 4 == 0 ? 0 : i % 4 - 1));
     }
   } kSpread;
   constexpr uint64_t kFirsts = 0x249249249249;  // every third of 48 bits
-  const __m512i spread = _mm512_load_si512(kSpread.of);
+  const __m512i spread = _mm512_load_si512(kSpread.bytes);
   size_t done = 0;
   while (n - 3 * done >= 66 && room - 4 * done >= 64) {
     const uint8_t* p = in + 3 * done;
@@ -127,22 +127,22 @@ size_t copy_singles(const uint8_t* in, size_t n, uint8_t* out, size_t room) {
 size_t find_edges(const uint8_t* text, size_t n, uint16_t offset, bool open, uint16_t* edges) {
   // Bit 7 of entry c says whether the ASCII character c belongs to words.
   alignas(64) static constexpr struct Table {
-    uint8_t of[128];
-    constexpr Table() : of{} {
+    uint8_t bytes[128];
+    constexpr Table() : bytes{} {
       for (int c = 0; c < 128; ++c) {
-        of[c] = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' ? 0x80 : 0;
+        bytes[c] = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' ? 0x80 : 0;
       }
     }
   } kTable;
-  const __m512i table_low = _mm512_load_si512(kTable.of);
-  const __m512i table_high = _mm512_load_si512(kTable.of + 64);
+  const __m512i table_low = _mm512_load_si512(kTable.bytes);
+  const __m512i table_high = _mm512_load_si512(kTable.bytes + 64);
   alignas(64) static constexpr struct Iota {
-    uint8_t of[64];
-    constexpr Iota() : of{} {
-      for (int i = 0; i < 64; ++i) of[i] = static_cast<uint8_t>(i);
+    uint8_t bytes[64];
+    constexpr Iota() : bytes{} {
+      for (int i = 0; i < 64; ++i) bytes[i] = static_cast<uint8_t>(i);
     }
   } kIota;
-  const __m512i iota = _mm512_load_si512(kIota.of);
+  const __m512i iota = _mm512_load_si512(kIota.bytes);
   uint16_t* next = edges;
   uint64_t carry = open ? 1 : 0;
   __m512i base = _mm512_set1_epi16(static_cast<short>(offset));

@@ -152,8 +152,8 @@ absl::StatusOr<Values> Values::read(const Field& field, bool index, const BatchH
 
 // Checks all lengths once, so that get() does not need to.
 absl::Status Values::check_sizes() const {
-  const auto holds = [&](uint64_t each, uint64_t besides) {
-    return size_ == 0 || main_.size() >= size_ * each + besides;
+  const auto holds = [&](uint64_t value_bytes, uint64_t besides) {
+    return size_ == 0 || main_.size() >= size_ * value_bytes + besides;
   };
   constexpr uint64_t kView = 16;
   bool enough = true;

@@ -197,9 +197,9 @@ void Finder::look(const std::string& path, Growth growth) {
 
 void Finder::settle(const std::string& path, const struct stat& info) {
   const Clock::time_point then = Clock::now() + options_.settle;
-  auto [it, fresh] = settling_.try_emplace(path, Settling{info.st_size, info.st_mtim, then});
+  auto [entry, fresh] = settling_.try_emplace(path, Settling{info.st_size, info.st_mtim, then});
   if (fresh) return;
-  Settling& known = it->second;
+  Settling& known = entry->second;
   if (known.size == info.st_size && same_time(known.changed, info.st_mtim)) return;
   known = {info.st_size, info.st_mtim, then};
 }

@@ -158,7 +158,7 @@ void wait_for(const File& before, const File& file) {
 
 // Removes the file from its path, unless another file has that path now.
 void take_from_path(absl::flat_hash_map<std::string, File>& by_path, const File& file) {
-  if (auto it = by_path.find(file->path()); it != by_path.end() && it->second == file) by_path.erase(it);
+  if (auto at = by_path.find(file->path()); at != by_path.end() && at->second == file) by_path.erase(at);
 }
 
 Problem cut(const std::string& path, const LineMark& mark) {
@@ -178,9 +178,9 @@ std::shared_ptr<InputFile> lines_file(const std::string& path, std::string name)
 }
 
 bool FollowedLogs::found(const FileKey& key, const std::string& path) {
-  const auto it = files_.find(key);
-  if (it == files_.end()) return false;
-  const File file = it->second;
+  const auto known = files_.find(key);
+  if (known == files_.end()) return false;
+  const File file = known->second;
   if (file->path() != path || file->leaving) move(file, path);
   if (file->may_differ()) enqueue_(file);
   return true;
@@ -193,8 +193,8 @@ absl::Status FollowedLogs::follow(const std::string& path, const TailMark* known
   const FileKey key(mark.device, mark.inode);
   if (files_.contains(key)) return absl::OkStatus();
   File before;
-  if (auto it = at_.find(path); it != at_.end()) {
-    before = it->second;
+  if (auto at = at_.find(path); at != at_.end()) {
+    before = at->second;
     leave(before);
   } else if (auto left = left_.find(path); left != left_.end()) {
     before = left->second;
@@ -222,10 +222,10 @@ absl::Status FollowedLogs::follow(const std::string& path, const TailMark* known
 }
 
 bool FollowedLogs::gone(const std::string& path) {
-  const auto it = at_.find(path);
-  if (it == at_.end()) return false;
+  const auto at = at_.find(path);
+  if (at == at_.end()) return false;
   // An older file may have gone, with the next one already in its place.
-  const File file = it->second;
+  const File file = at->second;
   if (!is_at(path, file->key())) leave(file);
   return true;
 }
@@ -302,7 +302,7 @@ File FollowedLogs::read_anew(const File& file) {
   renewed->queued = true;
   files_[file->key()] = renewed;
   for (auto* places : {&at_, &left_}) {
-    if (auto it = places->find(file->path()); it != places->end() && it->second == file) it->second = renewed;
+    if (auto at = places->find(file->path()); at != places->end() && at->second == file) at->second = renewed;
   }
   std::replace(leaving_.begin(), leaving_.end(), file, File(renewed));
   position_.set_tail(renewed->mark());
@@ -318,7 +318,7 @@ void FollowedLogs::done(const File& file) {
 void FollowedLogs::move(const File& file, const std::string& path) {
   take_from_path(at_, file);
   take_from_path(left_, file);
-  if (auto it = at_.find(path); it != at_.end()) leave(File(it->second));
+  if (auto at = at_.find(path); at != at_.end()) leave(File(at->second));
   // Its events keep the old name, so no other file may get that.
   if (!finder_.is_named(file->path()) || !file->leaving) position_.count_another(file->path());
   file->moved_to(path);

@@ -154,16 +154,16 @@ class Walk {
     const size_t first = out_.files.size();
     const bool one = found->size() == 1 && found->front()->url == url;
     indexes_.clear();
-    for (const std::shared_ptr<const RemoteFile>& each : *found) {
-      const std::string_view name = std::string_view(each->name).substr(each->name.rfind('/') + 1);
+    for (const std::shared_ptr<const RemoteFile>& remote : *found) {
+      const std::string_view name = std::string_view(remote->name).substr(remote->name.rfind('/') + 1);
       if (!one && (name.starts_with('.') || is_beside_tables(name))) continue;
       struct stat info = {};
       info.st_mode = S_IFREG;
-      info.st_size = static_cast<off_t>(each->size);
-      info.st_dev = XXH3_64bits(each->name.data(), each->name.size());
-      info.st_ino = XXH3_64bits(each->version.data(), each->version.size());
-      InputFile file = describe_file(each->name, info, layout_);
-      file.remote = each;
+      info.st_size = static_cast<off_t>(remote->size);
+      info.st_dev = XXH3_64bits(remote->name.data(), remote->name.size());
+      info.st_ino = XXH3_64bits(remote->version.data(), remote->version.size());
+      InputFile file = describe_file(remote->name, info, layout_);
+      file.remote = remote;
       const bool index = !one && layout_ == Layout::automatic && is_index_name(name);
       (index ? indexes_ : out_.files).push_back(std::move(file));
     }

@@ -45,7 +45,7 @@ bool has_header(std::string_view head, std::string_view name) {
   bool found = false;
   each_header(
       head.substr(std::min(head.size(), head.find('\n') + 1)),
-      [&](std::string_view each, std::string_view) { found = found || equal_ignoring_case(each, name); });
+      [&](std::string_view header, std::string_view) { found = found || equal_ignoring_case(header, name); });
   return found;
 }
 
@@ -198,7 +198,7 @@ absl::Status Rewriter::State::decide_one(const PayloadCopy& event) {
                                                         : "the original's WARC file does not exist");
   }
   if (*original == *copy) return stays(*copy, "it is the original itself");
-  const Placed by_event{&event.original, *original}, of{&event.copy, *copy};
+  const Placed by_event{&event.original, *original}, placed_copy{&event.copy, *copy};
   const Placed first = placed.at(groups.earliest(absl::HashOf(*copy)));
   // A capture earlier than the original that the event names becomes the original of both.
   if (first.place != *original && !replaced.contains(*original) && files.chosen(original->file)) {
@@ -211,9 +211,9 @@ absl::Status Rewriter::State::decide_one(const PayloadCopy& event) {
                             ? "its original is later, and stays"
                             : "its original is later, and the original's file is not rewritten");
   }
-  ASSIGN_OR_RETURN(std::string why, decide(of, first));
+  ASSIGN_OR_RETURN(std::string why, decide(placed_copy, first));
   if (!why.empty() && first.place != *original) {
-    ASSIGN_OR_RETURN(why, decide(of, by_event));
+    ASSIGN_OR_RETURN(why, decide(placed_copy, by_event));
   }
   return why.empty() ? absl::OkStatus() : stays(*copy, why);
 }

@@ -173,7 +173,7 @@ absl::StatusOr<std::vector<Column>> choose_columns(const std::vector<Column>& co
     return absl::OkStatus();
   };
   for (const Setting& setting : settings) {
-    const bool each =
+    const bool all_needed =
         setting.role == Role::scope || setting.role == Role::tag || setting.role == Role::passthrough;
     const bool needed = setting.role == Role::text ? !preset_of(format.format).text_may_be_missing &&
                                                          !preset_of(format.format).text_elsewhere
@@ -184,7 +184,7 @@ absl::StatusOr<std::vector<Column>> choose_columns(const std::vector<Column>& co
       if (field.role != setting.role) continue;
       bool found = false;
       RETURN_IF_ERROR(take(field, setting.name, found));
-      if (each && !found) return missing(columns, setting.name, {field.given});
+      if (all_needed && !found) return missing(columns, setting.name, {field.given});
       names.push_back(field.given);
       any = any || found;
     }

@@ -197,7 +197,7 @@ void FilesSink::append_result(const SignedDocument& document, const Metadata& me
 }
 
 void FilesSink::add_to_cluster(const Metadata& document, const Metadata& original, const Outcome& outcome) {
-  auto [it, fresh] = cluster_of_.try_emplace(outcome.seq, clusters_.size());
+  auto [entry, fresh] = cluster_of_.try_emplace(outcome.seq, clusters_.size());
   if (fresh) {
     clusters_.emplace_back();
     std::string& head = clusters_.back().head;
@@ -206,7 +206,7 @@ void FilesSink::add_to_cluster(const Metadata& document, const Metadata& origina
     head += ",\"id\":";
     append_json_string(head, original.name());
   }
-  Cluster& cluster = clusters_[it->second];
+  Cluster& cluster = clusters_[entry->second];
   std::string& out = cluster.members;
   if (cluster.size++ != 0) out += ',';
   out += "{\"id\":";

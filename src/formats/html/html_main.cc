@@ -322,14 +322,14 @@ uint32_t MainText::end_of_branch(uint32_t first, uint32_t last) const {
 void MainText::drop_slides(std::string_view text) {
   const std::vector<TextBlock>& blocks = *blocks_;
   size_t first = 0;
-  uint32_t slides = 0, of = 0;
+  uint32_t slides = 0, total = 0;
   for (size_t i = 0; i < blocks.size(); ++i) {
     const auto [number, all] = slide_number(text.substr(blocks[i].begin, blocks[i].end - blocks[i].begin));
     if (all == 0) continue;
     if (number == 1) first = i;
-    slides = number == 1 ? 1 : number == slides + 1 && all == of ? number : 0;
-    of = all;
-    if (slides != of || of < kSlidesLeast) continue;
+    slides = number == 1 ? 1 : number == slides + 1 && all == total ? number : 0;
+    total = all;
+    if (slides != total || total < kSlidesLeast) continue;
     const uint32_t from = blocks[first].node, to = end_of_branch(from, blocks[i].node);
     size_t end = i + 1;
     while (end < blocks.size() && blocks[end].node > from && blocks[end].node < to) ++end;

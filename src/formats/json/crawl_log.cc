@@ -73,7 +73,7 @@ class CrawlLogDecoder final : public Decoder {
 std::string crawl_log_message(sv line) {
   enum { kTime, kStatus, kSize, kUrl, kPath, kVia, kType, kWorker, kStarted, kDigest, kColumns };
   std::array<sv, kColumns> columns;
-  for (sv& each : columns) each = column(line);
+  for (sv& field : columns) field = column(line);
   const auto is_number = [](sv text) {
     if (text.starts_with('-')) text.remove_prefix(1);
     return !text.empty() &&

@@ -147,23 +147,23 @@ class Reader {
   }
 
   bool integer(const Node& node) {
-    int64_t is = 0;
-    if (!number(is)) return false;
-    if (node.type == Type::int32 && (is < INT32_MIN || is > INT32_MAX))
+    int64_t value = 0;
+    if (!number(value)) return false;
+    if (node.type == Type::int32 && (value < INT32_MIN || value > INT32_MAX))
       return fail("an int has more than 32 bits");
     switch (node.logical) {
       case Logical::date:
-        append_json_date(out_, is);
+        append_json_date(out_, value);
         return true;
       case Logical::time:
-        append_json_time_of_day(out_, is, node.per_second);
+        append_json_time_of_day(out_, value, node.per_second);
         return true;
       case Logical::timestamp:
       case Logical::local_timestamp:
-        append_json_timestamp(out_, is, node.per_second, node.logical == Logical::timestamp);
+        append_json_timestamp(out_, value, node.per_second, node.logical == Logical::timestamp);
         return true;
       default:
-        append_json_integer(out_, is);
+        append_json_integer(out_, value);
         return true;
     }
   }

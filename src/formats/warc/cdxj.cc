@@ -162,7 +162,7 @@ class JsonValues {
         return members(element.get_object().value_unsafe());
       case dom::element_type::ARRAY: {
         const dom::array array = element.get_array().value_unsafe();
-        for (const dom::element each : array) add(each, name);
+        for (const dom::element item : array) add(item, name);
         return;
       }
       default:
@@ -178,7 +178,7 @@ class JsonValues {
     std::vector<dom::key_value_pair> unique;
     for (const dom::key_value_pair member : object) {
       const auto known = std::find_if(unique.begin(), unique.end(),
-                                      [&](const auto& each) { return each.key == member.key; });
+                                      [&](const auto& earlier) { return earlier.key == member.key; });
       if (known == unique.end()) {
         unique.push_back(member);
       } else {

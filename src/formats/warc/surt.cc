@@ -83,8 +83,8 @@ bool begins_with(sv text, sv name) {
 }
 
 // Returns `count` if the text starts with that many characters of the class; otherwise 0.
-size_t run_of(sv text, size_t count, bool (*is)(char)) {
-  return text.size() >= count && std::all_of(text.begin(), text.begin() + count, is) ? count : 0;
+size_t run_of(sv text, size_t count, bool (*in_class)(char)) {
+  return text.size() >= count && std::all_of(text.begin(), text.begin() + count, in_class) ? count : 0;
 }
 
 // The length of a session argument at the start of `text`; 0 if there is none.

@@ -61,35 +61,35 @@ absl::StatusOr<WarcRecord> parse_warc_record(std::string_view bytes) {
   bool length = false;
   std::optional<std::string_view> rest =
       each_header(bytes.substr(line + 1), [&](std::string_view name, std::string_view value) {
-        auto is = [&](std::string_view wanted) { return equal_ignoring_case(name, wanted); };
-        if (is("Content-Length")) {
+        auto named = [&](std::string_view wanted) { return equal_ignoring_case(name, wanted); };
+        if (named("Content-Length")) {
           const auto [end, error] =
               std::from_chars(value.data(), value.data() + value.size(), out.content_length);
           length = error == std::errc() && end == value.data() + value.size() &&
                    out.content_length <= kMostContent;
-        } else if (is("Content-Type")) {
+        } else if (named("Content-Type")) {
           out.content_type = value;
         } else if (name.size() < 5 || !equal_ignoring_case(name.substr(0, 5), "WARC-")) {
           return;
-        } else if (is("WARC-Type")) {
+        } else if (named("WARC-Type")) {
           out.type_name = value;
-        } else if (is("WARC-Record-ID")) {
+        } else if (named("WARC-Record-ID")) {
           out.record_id = without_brackets(value);
-        } else if (is("WARC-Target-URI")) {
+        } else if (named("WARC-Target-URI")) {
           out.target_uri = without_brackets(value);
-        } else if (is("WARC-Date")) {
+        } else if (named("WARC-Date")) {
           out.date = value;
-        } else if (is("WARC-Payload-Digest")) {
+        } else if (named("WARC-Payload-Digest")) {
           out.payload_digest = value;
-        } else if (is("WARC-Refers-To")) {
+        } else if (named("WARC-Refers-To")) {
           out.refers_to = without_brackets(value);
-        } else if (is("WARC-Refers-To-Target-URI")) {
+        } else if (named("WARC-Refers-To-Target-URI")) {
           out.refers_to_uri = without_brackets(value);
-        } else if (is("WARC-Refers-To-Date")) {
+        } else if (named("WARC-Refers-To-Date")) {
           out.refers_to_date = value;
-        } else if (is("WARC-Profile")) {
+        } else if (named("WARC-Profile")) {
           out.profile = value;
-        } else if (is("WARC-Truncated")) {
+        } else if (named("WARC-Truncated")) {
           out.truncated = value;
         }
       });

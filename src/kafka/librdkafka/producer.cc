@@ -199,8 +199,8 @@ class LibraryProducer final : public TransactionalProducer {
       self->throttled_ += std::chrono::duration_cast<std::chrono::milliseconds>(until - from);
       self->throttled_until_ = until;
     }
-    if (milliseconds == 0 || (self->said_ && now - *self->said_ < kSayAgain)) return;
-    self->said_ = now;
+    if (milliseconds == 0 || (self->quota_logged_ && now - *self->quota_logged_ < kSayAgain)) return;
+    self->quota_logged_ = now;
     log::warn("a broker quota throttles doppel (producer_byte_rate or request_percentage)",
               {{"client_id", self->client_id_}, {"broker", broker}, {"throttle_ms", milliseconds}});
   }
@@ -240,16 +240,16 @@ class LibraryProducer final : public TransactionalProducer {
 
   // Keeps one handle for each topic while the producer lives; there are few topics.
   rd_kafka_topic_t* handle_of(const std::string& topic) {
-    const auto [it, fresh] = topics_.try_emplace(topic);
-    if (!fresh) return it->second.get();
+    const auto [entry, fresh] = topics_.try_emplace(topic);
+    if (!fresh) return entry->second.get();
     rd_kafka_topic_conf_t* conf = nullptr;
     if (compressed_.contains(topic)) {
       conf = rd_kafka_default_topic_conf_dup(producer_.get());
       std::array<char, 256> message{};
       rd_kafka_topic_conf_set(conf, "compression.codec", "zstd", message.data(), message.size());
     }
-    it->second.reset(rd_kafka_topic_new(producer_.get(), topic.c_str(), conf));
-    return it->second.get();
+    entry->second.reset(rd_kafka_topic_new(producer_.get(), topic.c_str(), conf));
+    return entry->second.get();
   }
 
   absl::Status produce(const Outbox& outbox, Outbox::Message& m) {
@@ -306,7 +306,7 @@ class LibraryProducer final : public TransactionalProducer {
   std::string client_id_;
   std::chrono::milliseconds throttled_{};
   Clock::time_point throttled_until_{};
-  std::optional<Clock::time_point> said_;  // when the log last named the quota
+  std::optional<Clock::time_point> quota_logged_;  // when the log last named the quota
   rd_kafka_resp_err_t first_failure_ = RD_KAFKA_RESP_ERR_NO_ERROR;
   std::string failed_topic_;
 };

@@ -159,7 +159,7 @@ class Publishing {
     std::string body;
     absl::Status status;
     size_t in_outbox = 0;
-    auto said = Clock::now();
+    auto logged = Clock::now();
     RETURN_IF_ERROR(state_->load_rows([&](const StoredRow& row) {
       if (!status.ok() || row.seq < from_) return;
       if (row.row.body.size != 0) {
@@ -180,8 +180,8 @@ class Publishing {
       in_outbox = 0;
       status = send();
       const auto now = Clock::now();
-      if (now - said < std::chrono::seconds(2)) return;
-      said = now;
+      if (now - logged < std::chrono::seconds(2)) return;
+      logged = now;
       log::info("publishing the index log",
                 {{"done", row.seq - r.first_row}, {"of", r.next_seq - r.first_row}});
     }));

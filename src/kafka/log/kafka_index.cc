@@ -217,7 +217,7 @@ absl::Status KafkaOpening::stand_by(kafka::LogReader& log) {
 absl::Status KafkaOpening::read_log(kafka::LogReader& log) {
   const int64_t from = index_->position.log_offset, end = bounds_.high;
   const Clock::time_point start = Clock::now();
-  Clock::time_point said = start;
+  Clock::time_point logged = start;
   const auto to_read = static_cast<uint64_t>(std::max<int64_t>(end - from, 0));
   if (!stands_by()) {
     notify::still_starting(fmt::format("reading the index log: {} records", to_read));
@@ -227,8 +227,8 @@ absl::Status KafkaOpening::read_log(kafka::LogReader& log) {
     if (stands_by()) return;
     const int64_t at = index_->position.log_offset;
     options_.restoring({"reading the index log", static_cast<uint64_t>(at - from), to_read});
-    if (Clock::now() - said < std::chrono::seconds(2)) return;
-    said = Clock::now();
+    if (Clock::now() - logged < std::chrono::seconds(2)) return;
+    logged = Clock::now();
     const auto done = static_cast<double>(at - from);
     notify::still_starting(fmt::format("reading the index log: {:.0f} %",
                                        100 * done / std::max(static_cast<double>(to_read), 1.0)));

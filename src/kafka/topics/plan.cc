@@ -137,7 +137,7 @@ absl::StatusOr<KafkaPlan> plan_kafka(const Options& o, kafka::Cluster& cluster, 
   KafkaPlan plan{.kafka = &cluster, .inputs = kafka_inputs(o)};
   say_never_read(plan.inputs);
   plan.transactional_id = transactional_id(o);
-  Clock::time_point said;
+  Clock::time_point logged;
   std::string what;
   Warned warned;
   while (true) {
@@ -148,9 +148,9 @@ absl::StatusOr<KafkaPlan> plan_kafka(const Options& o, kafka::Cluster& cluster, 
     const bool may_pass = absl::IsUnavailable(status) || (how.await_topics && absl::IsNotFound(status));
     if (!may_pass) return status;
     if (how.stop()) return absl::CancelledError("stopped while waiting for Kafka");
-    if (what != status.message() || Clock::now() - said > kSayAgain) {
+    if (what != status.message() || Clock::now() - logged > kSayAgain) {
       log::warn("waiting for Kafka", {{"brokers", o.kafka.brokers}, {"says", std_sv(status.message())}});
-      said = Clock::now();
+      logged = Clock::now();
       what = std_sv(status.message());
     }
     notify::still_starting("waiting for Kafka");
@@ -237,7 +237,7 @@ void await_listed(const Options& o, std::set<std::string>& away) {
   while (true) {
     const absl::StatusOr<std::vector<kafka::TopicPartitions>> topics = cluster->topics();
     if (topics.ok())
-      for (const kafka::TopicPartitions& each : *topics) away.erase(each.topic);
+      for (const kafka::TopicPartitions& listed : *topics) away.erase(listed.topic);
     if (away.empty() || std::chrono::steady_clock::now() > deadline) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
@@ -246,26 +246,26 @@ void await_listed(const Options& o, std::set<std::string>& away) {
 // Marks missing topics as wrong if we may not create them.
 void check_right_to_make(const Options& o, std::vector<KafkaTopic>& topics) {
   std::vector<kafka::TopicSpec> specs;
-  std::vector<KafkaTopic*> of;
+  std::vector<KafkaTopic*> missing;
   for (KafkaTopic& topic : topics) {
     if (topic.state != KafkaTopic::State::missing || !topic.spec) continue;
     specs.push_back(*topic.spec);
-    of.push_back(&topic);
+    missing.push_back(&topic);
   }
   const std::vector<absl::Status> rights = kafka::try_to_make(kafka_client(o), specs);
   std::set<std::string> hidden;
-  for (size_t i = 0; i < of.size(); ++i)
-    if (absl::IsAlreadyExists(rights[i])) hidden.insert(of[i]->name);
+  for (size_t i = 0; i < missing.size(); ++i)
+    if (absl::IsAlreadyExists(rights[i])) hidden.insert(missing[i]->name);
   await_listed(o, hidden);
-  for (size_t i = 0; i < of.size(); ++i) {
-    if (!absl::IsPermissionDenied(rights[i]) && !hidden.contains(of[i]->name)) continue;
-    of[i]->says.clear();  // drops the command that would create it
-    wrong(*of[i],
+  for (size_t i = 0; i < missing.size(); ++i) {
+    if (!absl::IsPermissionDenied(rights[i]) && !hidden.contains(missing[i]->name)) continue;
+    missing[i]->says.clear();  // drops the command that would create it
+    wrong(*missing[i],
           absl::IsPermissionDenied(rights[i])
               ? rights[i]
               : absl::PermissionDeniedError(fmt::format(
                     "the topic {} exists, and the right Describe on it is missing, as all rights may be",
-                    of[i]->name)));
+                    missing[i]->name)));
   }
 }
 
