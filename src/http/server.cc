@@ -336,12 +336,12 @@ struct Server::Impl::Connection : std::enable_shared_from_this<Connection> {
   // A request that waits for its response. give() works once, on any thread.
   struct Pending {
     ~Pending() { give(error(500, "this request failed; the log says why")); }
-    void give(Response response) {
+    void give(Response answer) {
       if (given.exchange(true)) return;
-      connection->response = std::move(response);
+      connection->response = std::move(answer);
       // The last reference ends on the server's thread.
-      asio::io_context& io = connection->server.io;
-      asio::post(io, [self = std::move(connection)] { self->respond(); });
+      asio::io_context& events = connection->server.io;
+      asio::post(events, [self = std::move(connection)] { self->respond(); });
     }
     std::shared_ptr<Connection> connection;
     std::atomic<bool> given = false;

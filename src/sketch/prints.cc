@@ -60,14 +60,10 @@ void mark_wide(std::span<const uint32_t> tops, std::span<const uint32_t> minima,
     size_t next = now + 1, i = next;
     for (; i < minima.size() && minima[i] < passed && top(i) > top(now); ++i)
       next = top(i) < top(next) ? i : next;
-    if (i < minima.size() && minima[i] < passed) {
-      next = i;
-    } else if (passed >= tops.size()) {
-      return;
-    } else if (i < minima.size() && minima[i] == passed && top(i) < top(next)) {
-      next = i;
-    }
-    now = next;
+    const bool comes_in = i < minima.size() && minima[i] < passed;
+    if (!comes_in && passed >= tops.size()) return;
+    const bool at_end = i < minima.size() && minima[i] == passed && top(i) < top(next);
+    now = comes_in || at_end ? i : next;
   }
 }
 

@@ -376,15 +376,15 @@ absl::StatusOr<bool> StateDir::Impl::Restart::continue_from(size_t j) {
 
 // Sets the members of the state directory to the chosen commit.
 void StateDir::Impl::Restart::take(size_t j, const Recovery& found) {
-  JournalContents& journal = journals_[j];
-  const CommitRecord& checkpoint = journal.entries.front().record;
-  s_.identity.data_scheme = journal.identity.data_scheme;  // it may have lines that not every run knows
-  s_.identity.rule = rule_in_force(journal.identity.rule, s_.options.rule, s_.options.accepted);
-  s_.state = journal.entries[found.entry].record;
-  s_.state.source_position = journal.source_position(found.entry);
+  JournalContents& contents = journals_[j];
+  const CommitRecord& checkpoint = contents.entries.front().record;
+  s_.identity.data_scheme = contents.identity.data_scheme;  // it may have lines that not every run knows
+  s_.identity.rule = rule_in_force(contents.identity.rule, s_.options.rule, s_.options.accepted);
+  s_.state = contents.entries[found.entry].record;
+  s_.state.source_position = contents.source_position(found.entry);
   s_.state.removed.clear();
   for (size_t i = 0; i <= found.entry; ++i) {
-    const CommitRecord& record = journal.entries[i].record;
+    const CommitRecord& record = contents.entries[i].record;
     s_.state.removed.insert(s_.state.removed.end(), record.removed.begin(), record.removed.end());
     s_.apply_shown(record);
   }
