@@ -167,6 +167,40 @@ TEST_P(PrintTableTest, FindsAllAtEachStepOfItsGrowth) {
   find_all_at_each_step(40);
 }
 
+// Only a table of more than 61,000 lines is moved by kernels, as long as nobody is removed. Ordinals begin
+// again meanwhile, and originals expire.
+TEST_P(PrintTableTest, FindsAllInALargeTable) {
+  const uint64_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  constexpr uint64_t kEach = 18, kOriginals = 70'000, kLive = 50'000;
+  const uint64_t start = (uint64_t{1} << kPrintOrdinalBits) - 60'000;
+  PrintTable table(nullptr);
+  table.start_at(start);
+  std::vector<uint64_t> all;  // of the original i from i * kEach on
+  PrintsFound found;
+  const auto find = [&](uint64_t from, uint64_t to) {
+    table.find(std::span(all).subspan(from * kEach, (to - from) * kEach), 30, 31, found);
+    ASSERT_EQ(found.listings.size(), (to - from) * kEach);
+    for (const PrintListing& listing : found.listings) {
+      const std::span<const uint64_t> numbers(found.numbers.begin() + listing.begin,
+                                              found.numbers.begin() + listing.end);
+      ASSERT_EQ(std::count(numbers.begin(), numbers.end(), start + from + listing.asked / kEach), 1);
+    }
+  };
+  for (uint64_t number = 0; number < kOriginals; ++number) {
+    for (uint64_t i = 0; i < kEach; ++i) all.push_back(random_print(random));
+    table.insert(std::span(all).last(kEach));
+    const uint64_t low = number + 1 > kLive ? number + 1 - kLive : 0;
+    table.expire_below(start + low);
+    const uint64_t some = low + random() % (number + 1 - low);
+    ASSERT_NO_FATAL_FAILURE(find(some, std::min(some + 2, number + 1))) << "after " << number;
+    if (number % 10'000 == 9'999) {
+      ASSERT_NO_FATAL_FAILURE(find(low, number + 1)) << "after " << number;
+    }
+  }
+}
+
 // By how much a table with 3,000 originals of so many prints grows while `go` ends one for each that comes.
 template <typename Go>
 double growth(size_t each, uint64_t originals, const Go& go) {
