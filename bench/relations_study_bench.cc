@@ -199,8 +199,10 @@ class Proposals {
     PodVector<uint64_t> shingles;
     shingler_.update(text, shingles);
     shingler_.finish(shingles);
+    PodVector<uint32_t> tops;
+    for (const uint64_t shingle : shingles) tops.push_back(static_cast<uint32_t>(shingle >> 32));
     PodVector<Print> prints;
-    if (!shingles.empty()) find_prints(shingles, 150, 7, prints);
+    if (!shingles.empty()) find_prints(shingles, tops, 150, 7, prints);
     uint32_t next = 0;
     for (const Print& print : prints) {
       if (print.number != next) continue;

@@ -195,12 +195,13 @@ absl::Status Matcher::find_relatives(const ToMatch& work, std::span<const size_t
   thread_local PodVector<uint64_t> keys;
   thread_local PrintsFound found;
   const size_t at_once = index_.any_old() ? kBlockOfReads : kBlock;
+  const auto block_at = [&](size_t first) {
+    return places.subspan(first, std::min(at_once, places.size() - first));
+  };
   for (size_t first = 0; first < places.size(); first += at_once) {
-    const auto block = places.subspan(first, std::min(at_once, places.size() - first));
+    const auto block = block_at(first);
     keys.clear();
-    for (const size_t i :
-         places.subspan(first + block.size(), std::min(block.size(), places.size() - first - block.size())))
-      fetch_prints(work.batch.documents[i].prints);
+    for (const size_t i : block_at(first + block.size())) fetch_prints(work.batch.documents[i].prints);
     for (const size_t i : block) {
       each_key(work.batch.documents[i].prints, [&](const Print& print) {
         table.prefetch(print.key);

@@ -109,7 +109,7 @@ void Signer::sign(std::string_view text, std::string_view scope, SignedDocument&
     if (out.set_left_out) {
       out.tops = {};
     } else if (with_prints()) {
-      make_prints(shingles_, scope, out.prints);
+      make_prints(shingles_, out.tops, scope, out.prints);
     }
   }
   sketcher_.clear(slots_.data());
@@ -151,7 +151,7 @@ void Signer::end(SignedDocument& out, uint8_t* slices) {
   out.coded_set.clear();
   out.tops.assign(tops_.begin(), enough ? tops_.end() : tops_.begin());
   out.prints.clear();
-  if (enough && ordered && !left_out_) make_prints(in_order_, scope_, out.prints);
+  if (enough && ordered && !left_out_) make_prints(in_order_, out.tops, scope_, out.prints);
   in_order_ = {};
   out.content = enough ? Content::shingled : any_text_ ? Content::digest_only : Content::empty;
   if (enough) sketcher_.slices(slots_.data(), slices);
@@ -190,11 +190,11 @@ bool Signer::too_many_ordered(const PodVector<uint32_t>& tops) const {
 }
 
 // Makes no prints if they might not fit into max_record.
-void Signer::make_prints(const PodVector<uint64_t>& shingles, std::string_view scope,
-                         PodVector<Print>& out) const {
+void Signer::make_prints(const PodVector<uint64_t>& shingles, const PodVector<uint32_t>& tops,
+                         std::string_view scope, PodVector<Print>& out) const {
   uint64_t salt = scheme_.key.derive("print");
   if (!scope.empty()) salt = mix64(salt ^ scheme_.key.derive(scope, kScopeTag));
-  find_prints(shingles, scheme_.passage, salt, out);
+  find_prints(shingles, tops, scheme_.passage, salt, out);
   if (out.size() * kStoredPrintBytes > scheme_.max_record) out.clear();
 }
 

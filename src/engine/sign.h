@@ -119,7 +119,8 @@ class Signer {
   bool too_many_ordered(const PodVector<uint32_t>& tops) const;
   void leave_out();
   bool with_prints() const { return scheme_.passage != 0 && with_sets_; }
-  void make_prints(const PodVector<uint64_t>& shingles, std::string_view scope, PodVector<Print>& out) const;
+  void make_prints(const PodVector<uint64_t>& shingles, const PodVector<uint32_t>& tops,
+                   std::string_view scope, PodVector<Print>& out) const;
 
   Scheme scheme_;
   bool with_sets_;

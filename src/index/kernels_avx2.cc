@@ -68,58 +68,37 @@ struct Slots {
   uint32_t behind(uint64_t lines) const { return displacements.equal(lines); }
   uint32_t nearer(uint64_t lines) const { return displacements.less(lines); }
   uint32_t free() const { return entries.equal(0); }
+  uint32_t expired(uint64_t low, uint64_t live) const {
+    const auto dead = [&](__m256i half) {
+      const __m256i ordinals = all64(kPrintOrdinalMask);
+      const __m256i age = _mm256_sub_epi64(_mm256_and_si256(half, ordinals), all64(low));
+      return _mm256_cmpgt_epi64(_mm256_and_si256(age, ordinals), all64(live - 1));
+    };
+    return signs(dead(entries.low), dead(entries.high));
+  }
+  void copy(uint64_t base, uint64_t in_top, uint64_t unit_next, uint64_t* to, uint32_t* homes) const {
+    const auto half = [&](__m256i four, __m256i displacement, int at) {
+      const __m256i kept = _mm256_and_si256(four, all64(~(kPrintBehindMost << kPrintOrdinalBits)));
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + at), kept);
+      const __m256i share =
+          _mm256_srli_epi64(_mm256_mul_epu32(_mm256_srli_epi64(four, 32), all64(unit_next)), 32);
+      // Where the home has the highest bits before, the mask is -1.
+      const __m256i before = _mm256_cmpgt_epi64(displacement, all64(in_top));
+      const __m256i sum =
+          _mm256_sub_epi64(_mm256_add_epi64(all64(base), share), _mm256_and_si256(before, all64(unit_next)));
+      const __m256i lower = _mm256_permutevar8x32_epi32(sum, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6));
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(homes + at), _mm256_castsi256_si128(lower));
+    };
+    half(entries.low, displacements.low, 0);
+    half(entries.high, displacements.high, 4);
+  }
 
   Eight entries, without, displacements;
 };
 
-size_t take(PrintLine* lines, size_t n, uint64_t at, const PrintTaking& taking, uint64_t* entries,
-            uint32_t* homes, size_t& taken) {
-  const __m256i ordinals = all64(kPrintOrdinalMask);
-  const __m256i kept = all64(~(kPrintBehindMost << kPrintOrdinalBits));
-  const __m256i low = all64(taking.low);
-  const __m256i live = all64(taking.live);
-  const __m256i unit_next = all64(taking.unit_next);
-  const __m256i lower_halves = _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6);
-  uint64_t top = at / taking.unit;
-  uint64_t in_top = at % taking.unit;
-  taken = 0;
-  for (size_t i = 0; i < n; ++i) {
-    const Slots slots(lines[i]);
-    const Eight& line = slots.entries;
-    const uint32_t used = ~slots.free() & 0xff;
-    const auto alive = [&](__m256i half) {
-      const __m256i age = _mm256_and_si256(_mm256_sub_epi64(_mm256_and_si256(half, ordinals), low), ordinals);
-      return _mm256_cmpgt_epi64(live, age);
-    };
-    if ((used & ~signs(alive(line.low), alive(line.high))) != 0) return i;
-    const __m256i base = all64(top * taking.unit_next);
-    const auto home = [&](__m256i half, __m256i displacement) {
-      // Where its home has the last top, the mask is -1.
-      const __m256i before = _mm256_cmpgt_epi64(displacement, all64(in_top));
-      const __m256i share = _mm256_srli_epi64(_mm256_mul_epu32(_mm256_srli_epi64(half, 32), unit_next), 32);
-      const __m256i sum =
-          _mm256_sub_epi64(_mm256_add_epi64(base, share), _mm256_and_si256(before, unit_next));
-      return _mm256_castsi256_si128(_mm256_permutevar8x32_epi32(sum, lower_halves));
-    };
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(entries + taken), _mm256_and_si256(line.low, kept));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(entries + taken + 4), _mm256_and_si256(line.high, kept));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(homes + taken), home(line.low, slots.displacements.low));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(homes + taken + 4),
-                     home(line.high, slots.displacements.high));
-    const __m256i none = _mm256_setzero_si256();
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(lines[i]), none);
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(lines[i] + 4), none);
-    taken += static_cast<size_t>(_mm_popcnt_u32(used));
-    if (++in_top == taking.unit) {
-      in_top = 0;
-      ++top;
-    }
-  }
-  return n;
-}
-
 }  // namespace
 
-extern const PrintLineKernels kPrintLineKernelsAvx2{find_in_lines<Slots>, put_in_lines<Slots>, take};
+extern const PrintLineKernels kPrintLineKernelsAvx2{find_in_lines<Slots>, put_in_lines<Slots>,
+                                                    take_from_lines<Slots>};
 
 }  // namespace doppel

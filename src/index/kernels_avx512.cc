@@ -255,47 +255,27 @@ struct Slots {
   uint32_t behind(uint64_t lines) const { return _mm512_cmpeq_epi64_mask(displacements, all64(lines)); }
   uint32_t nearer(uint64_t lines) const { return _mm512_cmplt_epu64_mask(displacements, all64(lines)); }
   uint32_t free() const { return _mm512_testn_epi64_mask(entries, entries); }
+  uint32_t expired(uint64_t low, uint64_t live) const {
+    const __m512i ordinals = all64(kPrintOrdinalMask);
+    const __m512i age = _mm512_sub_epi64(_mm512_and_si512(entries, ordinals), all64(low));
+    return _mm512_cmpge_epu64_mask(_mm512_and_si512(age, ordinals), all64(live));
+  }
+  void copy(uint64_t base, uint64_t in_top, uint64_t unit_next, uint64_t* to, uint32_t* homes) const {
+    _mm512_storeu_si512(to, _mm512_and_si512(entries, all64(~(kPrintBehindMost << kPrintOrdinalBits))));
+    const __mmask8 before = _mm512_cmpgt_epu64_mask(displacements, all64(in_top));
+    const __m512i first = _mm512_mask_sub_epi64(all64(base), before, all64(base), all64(unit_next));
+    const __m512i share =
+        _mm512_srli_epi64(_mm512_mul_epu32(_mm512_srli_epi64(entries, 32), all64(unit_next)), 32);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(homes),
+                        _mm512_cvtepi64_epi32(_mm512_add_epi64(first, share)));
+  }
 
   __m512i entries, without, displacements;
 };
 
-size_t take(PrintLine* lines, size_t n, uint64_t at, const PrintTaking& taking, uint64_t* entries,
-            uint32_t* homes, size_t& taken) {
-  const auto lanes = [](uint64_t value) { return _mm512_set1_epi64(static_cast<long long>(value)); };
-  const __m512i ordinals = lanes(kPrintOrdinalMask);
-  const __m512i behind_bits = lanes(kPrintBehindMost);
-  const __m512i kept = lanes(~(kPrintBehindMost << kPrintOrdinalBits));
-  const __m512i low = lanes(taking.low);
-  const __m512i live = lanes(taking.live);
-  const __m512i unit_next = lanes(taking.unit_next);
-  uint64_t top = at / taking.unit;
-  uint64_t in_top = at % taking.unit;
-  taken = 0;
-  for (size_t i = 0; i < n; ++i) {
-    const __m512i line = _mm512_loadu_si512(lines[i]);
-    const unsigned used = _mm512_test_epi64_mask(line, line);
-    const __m512i age = _mm512_and_si512(_mm512_sub_epi64(_mm512_and_si512(line, ordinals), low), ordinals);
-    if ((used & ~static_cast<unsigned>(_mm512_cmplt_epu64_mask(age, live))) != 0) return i;
-    const __m512i behind = _mm512_and_si512(_mm512_srli_epi64(line, kPrintOrdinalBits), behind_bits);
-    const __mmask8 before = _mm512_cmpgt_epu64_mask(behind, lanes(in_top));  // its home has the last top
-    const __m512i base = _mm512_mask_sub_epi64(lanes(top * taking.unit_next), before,
-                                               lanes(top * taking.unit_next), unit_next);
-    const __m512i share = _mm512_srli_epi64(_mm512_mul_epu32(_mm512_srli_epi64(line, 32), unit_next), 32);
-    _mm512_storeu_si512(entries + taken, _mm512_and_si512(line, kept));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(homes + taken),
-                        _mm512_cvtepi64_epi32(_mm512_add_epi64(base, share)));
-    _mm512_storeu_si512(lines[i], _mm512_setzero_si512());
-    taken += static_cast<size_t>(_mm_popcnt_u32(used));
-    if (++in_top == taking.unit) {
-      in_top = 0;
-      ++top;
-    }
-  }
-  return n;
-}
-
 }  // namespace
 
-extern const PrintLineKernels kPrintLineKernelsAvx512{find_in_lines<Slots>, put_in_lines<Slots>, take};
+extern const PrintLineKernels kPrintLineKernelsAvx512{find_in_lines<Slots>, put_in_lines<Slots>,
+                                                      take_from_lines<Slots>};
 
 }  // namespace doppel

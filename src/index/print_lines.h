@@ -68,7 +68,7 @@ const PrintLineKernels& print_line_kernels_for(Simd level);
 
 extern const PrintLineKernels kPrintLineKernelsAvx2, kPrintLineKernelsAvx512;
 
-// The searches of the kernels. Slots is what an instruction set knows of the eight entries of a line; each
+// The loops of the kernels. Slots is what an instruction set knows of the eight entries of a line; each
 // function returns a bit for each entry. A Slots in an anonymous namespace keeps these functions in its file.
 //
 //   explicit Slots(const PrintLine& line);
@@ -76,6 +76,10 @@ extern const PrintLineKernels kPrintLineKernelsAvx2, kPrintLineKernelsAvx512;
 //   uint32_t behind(uint64_t lines) const;    // entries of this displacement
 //   uint32_t nearer(uint64_t lines) const;    // entries of a smaller one
 //   uint32_t free() const;
+//   uint32_t expired(uint64_t low, uint64_t live) const;  // see PrintTaking; free ones may count
+//   void copy(uint64_t base, uint64_t in_top, uint64_t unit_next, uint64_t* entries, uint32_t* homes) const;
+//     writes all entries without displacement, and their new homes: `base` is the first one of the prints
+//     with the same highest bits as the line, which has `in_top` lines with these bits before it
 
 // Searches the first lines of all prints, then the second lines of those whose first one is full, and so on.
 // Each round prefetches for the next one. A search stops at a line with an entry of less displacement: the
@@ -141,6 +145,27 @@ static inline PrintPut put_in_lines(PrintLine* home, uint64_t entry, uint64_t& o
       break;
     }
   }
+}
+
+template <typename Slots>
+static inline size_t take_from_lines(PrintLine* lines, size_t n, uint64_t at, const PrintTaking& taking,
+                                     uint64_t* entries, uint32_t* homes, size_t& taken) {
+  uint64_t top = at / taking.unit;
+  uint64_t in_top = at % taking.unit;
+  taken = 0;
+  for (size_t i = 0; i < n; ++i) {
+    const Slots slots(lines[i]);
+    const uint32_t used = ~slots.free() & 0xff;
+    if ((used & slots.expired(taking.low, taking.live)) != 0) return i;
+    slots.copy(top * taking.unit_next, in_top, taking.unit_next, entries + taken, homes + taken);
+    __builtin_memset(lines[i], 0, sizeof(PrintLine));
+    taken += static_cast<size_t>(__builtin_popcount(used));
+    if (++in_top == taking.unit) {
+      in_top = 0;
+      ++top;
+    }
+  }
+  return n;
 }
 
 }  // namespace doppel

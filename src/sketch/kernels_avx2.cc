@@ -14,6 +14,7 @@ namespace doppel {
 namespace {
 
 inline __m256i load256(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
+inline void store256(void* p, __m256i v) { _mm256_storeu_si256(static_cast<__m256i*>(p), v); }
 
 // Sets a bit, in words of 32, for each slot that does not hold an earlier round than `round`.
 inline bool find_open(const uint64_t* slots, int k, int round, uint32_t* open) {
@@ -209,26 +210,22 @@ size_t distinct_shifted_avx2(const uint32_t* b, size_t nb, int shift) {
 
 namespace {
 
-__m256i load(const uint32_t* from) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)); }
-
 uint32_t lanes_equal(__m256i x, __m256i y) {
   return static_cast<uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(x, y))));
 }
 
 void smaller(const uint32_t* a, const uint32_t* b, size_t n, uint32_t* out) {
   size_t i = 0;
-  for (; i + 8 <= n; i += 8)
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i), _mm256_min_epu32(load(a + i), load(b + i)));
+  for (; i + 8 <= n; i += 8) store256(out + i, _mm256_min_epu32(load256(a + i), load256(b + i)));
   for (; i < n; ++i) out[i] = b[i] < a[i] ? b[i] : a[i];
 }
 
-// Writes the indices i < n where values[i] differs from values[i - 1], including 0.
 size_t find_changes(const uint32_t* values, size_t n, uint32_t* out) {
   size_t count = 0;
   out[count++] = 0;
   size_t i = 1;
   for (; i + 8 <= n; i += 8) {
-    uint32_t differ = ~lanes_equal(load(values + i), load(values + i - 1)) & 0xff;
+    uint32_t differ = ~lanes_equal(load256(values + i), load256(values + i - 1)) & 0xff;
     size_t to = count;
     count += static_cast<size_t>(_mm_popcnt_u32(differ));
     // Two changes are always written: how many there are is unpredictable, and there are rarely more.
@@ -245,8 +242,7 @@ size_t find_changes(const uint32_t* values, size_t n, uint32_t* out) {
   return count;
 }
 
-// The last index i < n with this value, which there is; n <= 32. No branch depends on its place, which is
-// unpredictable.
+// No branch depends on the place of the value, which is unpredictable.
 size_t last_of(const uint32_t* values, size_t n, uint32_t value) {
   if (n < 8) {
     while (values[n - 1] != value) --n;
@@ -254,33 +250,16 @@ size_t last_of(const uint32_t* values, size_t n, uint32_t value) {
   }
   // The last block overlaps the others.
   const __m256i wanted = _mm256_set1_epi32(static_cast<int>(value));
-  uint32_t at = lanes_equal(load(values + n - 8), wanted) << (n - 8);
-  for (size_t i = 0; i + 8 < n; i += 8) at |= lanes_equal(load(values + i), wanted) << i;
+  uint32_t at = lanes_equal(load256(values + n - 8), wanted) << (n - 8);
+  for (size_t i = 0; i + 8 < n; i += 8) at |= lanes_equal(load256(values + i), wanted) << i;
   return 31 - _lzcnt_u32(at);
-}
-
-size_t minima(const uint32_t* values, const uint32_t* least, size_t n, size_t window, uint32_t* changes,
-              uint32_t* out) {
-  const size_t all = find_changes(least, n, changes);
-  size_t count = 0;
-  for (size_t change = 0; change < all; ++change) {
-    const size_t end = change + 1 < all ? changes[change + 1] : n;
-    for (size_t begin = changes[change]; begin < end;) {
-      const size_t at = begin + last_of(values + begin, window, least[begin]);
-      out[count++] = static_cast<uint32_t>(at);
-      begin = at + 1;
-    }
-  }
-  return count;
 }
 
 }  // namespace
 
-extern const PrintKernels kPrintKernelsAvx2{smaller, minima};
+extern const PrintKernels kPrintKernelsAvx2{smaller, minima_by<find_changes, last_of>};
 
 namespace {
-
-inline void store256(void* p, __m256i v) { _mm256_storeu_si256(static_cast<__m256i*>(p), v); }
 
 // counts[i] = the sum of all counts before it; `size` is a multiple of 16.
 inline void running_starts(uint16_t* counts, size_t size) {

@@ -164,7 +164,6 @@ void smaller(const uint32_t* a, const uint32_t* b, size_t n, uint32_t* out) {
       _mm512_min_epu32(_mm512_maskz_loadu_epi32(lanes, a + i), _mm512_maskz_loadu_epi32(lanes, b + i)));
 }
 
-// Writes the indices i < n where values[i] differs from values[i - 1], including 0.
 size_t find_changes(const uint32_t* values, size_t n, uint32_t* out) {
   size_t count = 0;
   out[count++] = 0;
@@ -182,8 +181,7 @@ size_t find_changes(const uint32_t* values, size_t n, uint32_t* out) {
   return count;
 }
 
-// The last index i < n with this value, which there is; n <= 32. No branch depends on its place, which is
-// unpredictable.
+// No branch depends on the place of the value, which is unpredictable.
 size_t last_of(const uint32_t* values, size_t n, uint32_t value) {
   const __m512i wanted = _mm512_set1_epi32(static_cast<int>(value));
   const auto lanes = static_cast<uint32_t>((uint64_t{1} << n) - 1);
@@ -195,24 +193,9 @@ size_t last_of(const uint32_t* values, size_t n, uint32_t value) {
   return 31 - _lzcnt_u32(equal(0) | equal(16) << 16);
 }
 
-size_t minima(const uint32_t* values, const uint32_t* least, size_t n, size_t window, uint32_t* changes,
-              uint32_t* out) {
-  const size_t all = find_changes(least, n, changes);
-  size_t count = 0;
-  for (size_t change = 0; change < all; ++change) {
-    const size_t end = change + 1 < all ? changes[change + 1] : n;
-    for (size_t begin = changes[change]; begin < end;) {
-      const size_t at = begin + last_of(values + begin, window, least[begin]);
-      out[count++] = static_cast<uint32_t>(at);
-      begin = at + 1;
-    }
-  }
-  return count;
-}
-
 }  // namespace
 
-extern const PrintKernels kPrintKernelsAvx512{smaller, minima};
+extern const PrintKernels kPrintKernelsAvx512{smaller, minima_by<find_changes, last_of>};
 
 // Encodes and decodes the streams of a compact set, sixteen values at a time.
 namespace {

@@ -132,17 +132,16 @@ const PrintKernels& print_kernels_for(Simd level) {
   return kScalar;
 }
 
-void find_prints(std::span<const uint64_t> shingles, uint32_t passage, uint64_t salt, PodVector<Print>& out) {
+void find_prints(std::span<const uint64_t> shingles, std::span<const uint32_t> tops, uint32_t passage,
+                 uint64_t salt, PodVector<Print>& out) {
   out.clear();
   if (shingles.empty()) return;
-  thread_local PodVector<uint32_t> tops, least, changes, positions;
+  thread_local PodVector<uint32_t> least, changes, positions;
   thread_local PodVector<uint8_t> stored;
   const PrintKernels& kernels = print_kernels_for(simd_level());
   const size_t all = shingles.size();
   const size_t narrow = std::min<size_t>(asked_window(all, passage), all);
   const size_t wide = std::min<size_t>(stored_window(all, passage), all);
-  tops.resize(all);
-  for (size_t i = 0; i < all; ++i) tops[i] = static_cast<uint32_t>(shingles[i] >> 32);
   least.resize(all);
   changes.resize(all + 16);
   positions.resize(all);

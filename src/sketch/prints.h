@@ -48,9 +48,10 @@ inline uint32_t asked_window(size_t shingles, uint32_t passage) {
 }
 
 // Finds the prints that a text queries with, by ascending position; some of them are marked as stored.
-// `shingles` has the shingles of the text in order. A key may occur several times; then all its prints are
-// stored, or none. `salt` depends on the index and the scope.
-void find_prints(std::span<const uint64_t> shingles, uint32_t passage, uint64_t salt, PodVector<Print>& out);
+// `shingles` has the shingles of the text in order, and `tops` their highest 32 bits. A key may occur several
+// times; then all its prints are stored, or none. `salt` depends on the index and the scope.
+void find_prints(std::span<const uint64_t> shingles, std::span<const uint32_t> tops, uint32_t passage,
+                 uint64_t salt, PodVector<Print>& out);
 
 // Prefetches the prints of a document that will be read soon.
 inline void fetch_prints(std::span<const Print> prints) {
@@ -79,5 +80,28 @@ struct PrintKernels {
 const PrintKernels& print_kernels_for(Simd level);
 
 extern const PrintKernels kPrintKernelsAvx2, kPrintKernelsAvx512;
+
+// PrintKernels::minima of an instruction set, from two functions in an anonymous namespace:
+//
+//   size_t find_changes(const uint32_t* values, size_t n, uint32_t* out);
+//     writes the indices i < n where values[i] differs from values[i - 1], including 0, and returns their
+//     number; `out` has room for n + 16, n > 0
+//   size_t last_of(const uint32_t* values, size_t n, uint32_t value);
+//     returns the last index i < n with this value, which there is; n <= 32
+template <auto find_changes, auto last_of>
+static inline size_t minima_by(const uint32_t* values, const uint32_t* least, size_t n, size_t window,
+                               uint32_t* changes, uint32_t* out) {
+  const size_t all = find_changes(least, n, changes);
+  size_t count = 0;
+  for (size_t change = 0; change < all; ++change) {
+    const size_t end = change + 1 < all ? changes[change + 1] : n;
+    for (size_t begin = changes[change]; begin < end;) {
+      const size_t at = begin + last_of(values + begin, window, least[begin]);
+      out[count++] = static_cast<uint32_t>(at);
+      begin = at + 1;
+    }
+  }
+  return count;
+}
 
 }  // namespace doppel

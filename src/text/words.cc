@@ -149,7 +149,7 @@ class Joining {
 };
 
 // Finds the words of text[at..) that are ASCII, a block at a time. Returns the position up to which it found
-// all of them: a word that may go on behind it is left to the caller.
+// all of them: a word that may continue behind it is left to the caller.
 class AsciiWords {
  public:
   template <typename Add>

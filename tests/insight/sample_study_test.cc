@@ -176,9 +176,13 @@ TEST(Sizing, PassagesAreFoundAsOftenAsItIsSaid) {
   std::mt19937_64 random(seed);
   constexpr uint32_t kPassage = 150;
   std::vector<uint64_t> shingles(400'000);
-  for (uint64_t& shingle : shingles) shingle = random();
+  std::vector<uint32_t> tops;
+  for (uint64_t& shingle : shingles) {
+    shingle = random();
+    tops.push_back(static_cast<uint32_t>(shingle >> 32));
+  }
   PodVector<Print> prints;
-  find_prints(shingles, kPassage, 1, prints);
+  find_prints(shingles, tops, kPassage, 1, prints);
   EXPECT_NEAR(static_cast<double>(prints.size()), prints_asked(kPassage, 400'000), 1'000);
   for (const uint32_t shared : {15u, 37u, 75u, 149u, 150u}) {
     // Counts the places from which this many shingles contain no stored print.

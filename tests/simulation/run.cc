@@ -517,10 +517,10 @@ class Run {
     each_in_log([&](const LogRecord& record) {
       const auto* p = std::get_if<LogProgress>(&record);
       if (p == nullptr) return;
-      const std::pair<size_t, int32_t> of{p->incarnation, p->partition};
-      if (p->last_ms >= 0) judged.insert(of);
+      const std::pair<size_t, int32_t> place{p->incarnation, p->partition};
+      if (p->last_ms >= 0) judged.insert(place);
       // Of several requests that were carried out before anything was judged, the last one counts.
-      if (!first.contains(of) || !judged.contains(of)) first[of] = p->last_ms < 0 ? p->next : 0;
+      if (!first.contains(place) || !judged.contains(place)) first[place] = p->last_ms < 0 ? p->next : 0;
     });
     for (const auto& [of, differs] : begins_) {
       const auto begins = first.find(of);

@@ -53,7 +53,9 @@ struct Found {
 
 Found prints_of(const std::vector<uint64_t>& shingles, uint32_t passage, uint64_t salt = 7) {
   PodVector<Print> prints;
-  find_prints(shingles, passage, salt, prints);
+  std::vector<uint32_t> tops;
+  for (const uint64_t shingle : shingles) tops.push_back(static_cast<uint32_t>(shingle >> 32));
+  find_prints(shingles, tops, passage, salt, prints);
   Found out;
   out.prints.assign(prints.begin(), prints.end());
   for (const Print& print : prints) {
