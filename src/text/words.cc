@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/bytes.h"
 #include "base/simd.h"
 #include "base/utf8.h"
 #include "text/kernels.h"
@@ -167,8 +168,10 @@ class AsciiWords {
 
  private:
   static constexpr size_t kBlock = 8'192;
-  std::array<uint8_t, kBlock + kKernelSlack> lower_{};
-  std::array<uint16_t, kBlock + kEdgeSlack> edges_{};
+  // Not arrays: each thread has one of these, and a process that loads the library late has little room for
+  // the variables of threads.
+  PodVector<uint8_t> lower_ = PodVector<uint8_t>(kBlock + kKernelSlack);
+  PodVector<uint16_t> edges_ = PodVector<uint16_t>(kBlock + kEdgeSlack);
 };
 
 }  // namespace

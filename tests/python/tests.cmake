@@ -7,6 +7,13 @@ if(Python3_FOUND AND NOT DOPPEL_SANITIZE AND NOT CMAKE_CROSSCOMPILING AND absl_V
   set_tests_properties(python/wheel PROPERTIES LABELS python TIMEOUT 1800 COST 300)
 endif()
 
+# The variables of threads take less than 2 KB (the program's, which are more than the extension's): a process that loads the
+# extension late has no room for more.
+if(NOT DOPPEL_SANITIZE)
+  add_test(NAME python/thread_variables COMMAND readelf --wide --program-headers $<TARGET_FILE:doppel_cli>)
+  set_tests_properties(python/thread_variables PROPERTIES PASS_REGULAR_EXPRESSION " TLS +(0x[0-9a-f]+ )+0x000[0-7][0-9a-f][0-9a-f] ")
+endif()
+
 # The wheel for arm64. It takes a minute and a half where scripts/test has built for arm64. Label python-arm64.
 if(CMAKE_CROSSCOMPILING)
   add_test(NAME python/arm64_wheel COMMAND ${CMAKE_CURRENT_LIST_DIR}/arm64_wheel_test
