@@ -12,7 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "config/keys.h"
 #include "config/values.h"
-#include "engine/limits.h"
+#include "engine/settings.h"
 #include "fmt/format.h"
 
 namespace doppel {
@@ -74,12 +74,6 @@ Key integer_key(std::string name, At at, uint64_t least, uint64_t most, std::str
   });
   key.get = [=](const Options& options) { return fmt::format("{}", read(at, options)); };
   return key;
-}
-
-// Keys whose name and range come from engine/limits.h.
-template <typename At>
-Key number_key(const Limit& limit, At at, const std::string& usual, std::string help) {
-  return number_key(std::string(limit.name), at, limit.least, limit.most, usual, std::move(help));
 }
 
 template <typename At>
@@ -258,6 +252,35 @@ inline Key expire_after_key(std::string help) {
     return options.expire_after.empty() ? std::string("never") : write_text(options.expire_after);
   };
   return key;
+}
+
+// The key of a setting of an index.
+inline Key index_key(const IndexSetting& setting) {
+  const Limit& limit = setting.limit;
+  const std::string name(setting.name()), help(setting.help);
+  if (limit.unit == Limit::Unit::millisecond) return expire_after_key(help);
+  return std::visit(
+      [&](auto member) {
+        const auto at = [member](Options& o) -> auto& { return o.*member; };
+        using Value = ValueOf<decltype(at)>;
+        if constexpr (std::is_enum_v<Value>) {
+          std::vector<std::pair<std::string, Value>> choices;
+          for (const std::string_view choice : setting.choices())
+            choices.emplace_back(choice, static_cast<Value>(choices.size()));
+          return choice_key(name, at, choices, help);
+        } else if constexpr (std::is_same_v<Value, std::vector<std::string>>) {
+          return list_key(name, at, help);
+        } else if constexpr (std::is_same_v<Value, double>) {
+          return number_key(name, at, limit.least, limit.most, std::string(setting.usual), help);
+        } else if constexpr (std::is_same_v<Value, uint64_t>) {
+          const auto least = static_cast<uint64_t>(limit.least), most = static_cast<uint64_t>(limit.most);
+          return limit.unit == Limit::Unit::byte ? size_key(name, at, least, most, help)
+                                                 : integer_key(limit, at, help);
+        } else {
+          return integer_key(limit, at, help);
+        }
+      },
+      setting.member);
 }
 
 // Refuses a value that looks like the hash key itself, which every listing of the settings would show.

@@ -13,98 +13,21 @@ using Add = std::function<void(Key)>;
 
 #define AT(member) [](Options& o) -> auto& { return o.member; }
 
-// The rule that decides which documents are copies, and how long originals are kept.
-void rule_keys(const Add& add) {
-  add(number_key(
-      limits::kThreshold, AT(threshold), "0.5 to 0.95",
-      "The Jaccard similarity from which a document is a duplicate of an earlier one: the share of word "
-      "sequences that both have. 1 means equal except for case, punctuation and spacing."));
-  add(number_key(limits::kRecall, AT(recall), "0.95 to 0.999",
-                 "Target recall for pairs exactly at the threshold. doppel chooses bands and rows from it. "
-                 "Higher recall needs more bands, memory and time."));
-  add(choice_key("verify", AT(verify), {{"exact", Verify::exact}, {"signature", Verify::signature}},
-                 "exact compares stored shingle sets. signature estimates from the sketch: it needs no disk, "
-                 "and it errs near the threshold."));
-  add(integer_key(limits::kBands, AT(bands),
-                  "Number of bands. 0: doppel chooses bands and rows from threshold and recall."));
-  add(integer_key(limits::kRows, AT(rows),
-                  "Slots in each band. 0: doppel chooses. Set it together with bands."));
-  add(integer_key(limits::kMaxListed, AT(max_listed),
-                  "The most live originals that one band lists under one key. It bounds the work that "
-                  "boilerplate causes."));
-  add(integer_key(limits::kMaxChecks, AT(max_checks),
-                  "The most candidates that one document is compared with, the most promising first. "
-                  "For relations without `cut`, a document of n words is compared with about 32,768 / n, "
-                  "but with at least `max_related`."));
-  add(
-      expire_after_key("Originals older than this are removed, and their next copy is unique again. Age is "
-                       "measured in record time, not by the clock."));
-  add(integer_key(
-      limits::kMaxDocuments, AT(max_documents),
-      "The most originals that are kept. When there would be more, the oldest is removed. 0: no limit."));
-  add(size_key("max_memory", AT(max_memory), 0, uint64_t{1} << 50,
-               "The memory for all of doppel. doppel computes from it how many originals fit beside the "
-               "buffers; the smaller one of this and max_documents applies. 0: no limit."));
+// Those of the table of an index's settings.
+void group_keys(const Add& add, IndexSetting::Group group) {
+  for (const IndexSetting& setting : index_settings())
+    if (setting.group == group) add(index_key(setting));
+}
+
+void index_keys(const Add& add) {
+  group_keys(add, IndexSetting::Group::rule);
   add(size_key(
       "memory", AT(memory), limits::kMemory.least, limits::kMemory.most,
       "The memory of the index. Half of it holds the newest originals. Older ones move to segments on "
       "disk and take about 17 bytes each of the other half. No verdict changes. 0: all originals stay "
       "in memory."));
-}
-
-// Relations other than near: copies of a part of a document.
-void relation_keys(const Add& add) {
-  add(list_key(
-      "relations", AT(relations),
-      "What is looked for: near (always), contained (an original has most of the document), contains "
-      "(the document has most of an original), shares (they share a passage of passage_words), similar "
-      "(an original is less similar than threshold, and at least report_from: to look at, never a "
-      "duplicate). An index keeps the relations that it was made with."));
-  add(number_key(limits::kContainment, AT(containment), "0.5 to 1",
-                 "The share of the shorter text that makes contained or contains hold."));
-  add(number_key(limits::kReportFrom, AT(report_from), "0.4 to the threshold",
-                 "The least similarity of an original that is reported as similar. Lower values take more "
-                 "memory and time, because more bands are needed to find such originals."));
-  add(integer_key(limits::kPassageWords, AT(passage_words),
-                  "The shortest passage, in words, that is found with certainty wherever it is."));
-  add(integer_key(
-      limits::kCommonAfter, AT(common_after),
-      "A passage that so many originals have is a template and counts for no relation. With cut: shares "
-      "it is 500 unless it is set, because templates are to be cut, too."));
-  add(integer_key(
-      limits::kMaxRelated, AT(max_related),
-      "The most related originals that are reported for one document, the largest passages first."));
-  add(choice_key(
-      "partial", AT(partial), {{"report", Partial::report}, {"duplicate", Partial::duplicate}},
-      "report: a contained document is unique, with its relations. duplicate: it is a duplicate of the "
-      "original that has most of it."));
-  add(choice_key("cut", AT(cut), {{"nothing", CutTexts::nothing}, {"shares", CutTexts::shares}},
-                 "shares: unique documents are kept without the passages of passage_words that earlier ones "
-                 "have. It needs shares in relations, and texts that are in the records as they are."));
-}
-
-// The data scheme. Signatures are comparable only if these are equal, so an existing index cannot change
-// them.
-void signature_keys(const Add& add) {
-  add(integer_key(
-      limits::kNumPerm, AT(num_perm),
-      "Slots of a sketch. More slots make fewer errors and cost memory and time for each document."));
-  add(choice_key("sketch", AT(sketch), {{"fast", SketchFamily::fast}, {"classic", SketchFamily::classic}},
-                 "fast: Fast Similarity Sketching. classic: MinHash with num_perm hash functions, which is "
-                 "slower, for comparison."));
-  add(integer_key(
-      limits::kShingleWords, AT(shingle_words),
-      "The number of consecutive words in a shingle. Fewer find reworded text, more ignore common phrases."));
-  add(integer_key(limits::kMinShingles, AT(min_shingles),
-                  "A text with fewer shingles is a duplicate only of an equal text."));
-  add(choice_key(
-      "normaliser", AT(normaliser),
-      {{"default", Normalisation::standard}, {"loose", Normalisation::loose}, {"none", Normalisation::none}},
-      "What makes words equal. default ignores case and forms of characters. loose also ignores "
-      "accents, takes all digits for one, and makes one word of U.S. and of 1,000. none ignores nothing."));
-  add(size_key(
-      std::string(limits::kMaxRecord.name), AT(max_record), limits::kMaxRecord.least, limits::kMaxRecord.most,
-      "The largest stored set with metadata of one original. A larger one is compared by its sketch."));
+  group_keys(add, IndexSetting::Group::relations);
+  group_keys(add, IndexSetting::Group::signatures);
   add(
       hash_key_file_key("File with the secret key of all hashes (32 hex digits). DOPPEL_HASH_KEY in the "
                         "environment overrides it. With neither, doppel makes a random key once and keeps it "
@@ -351,9 +274,7 @@ void update_keys(const Add& add) {
   add(choice_key(
       "tombstones", AT(tombstones), {{"key", Tombstones::key}, {"ignore", Tombstones::ignore}},
       "key: a null value removes the originals under its topic and key. ignore: it does nothing."));
-  add(choice_key("on_update", AT(on_update), {{"keep", OnUpdate::keep}, {"replace", OnUpdate::replace}},
-                 "keep: a new text under a known key leaves the old original. replace: the old original is "
-                 "removed first."));
+  group_keys(add, IndexSetting::Group::updates);
   add(list_key(
       "accept_rule_change", AT(accept_rule_change),
       "Names of the rule that may change for an existing index, such as threshold and min_equal; a "
@@ -437,9 +358,7 @@ void process_keys(const Add& add) {
 std::vector<Key> make_keys() {
   std::vector<Key> keys;
   const Add add = [&](Key key) { keys.push_back(std::move(key)); };
-  rule_keys(add);
-  relation_keys(add);
-  signature_keys(add);
+  index_keys(add);
   input_keys(add);
   schema_keys(add);
   fetch_keys(add);

@@ -1,23 +1,19 @@
 #pragma once
-// Every setting of doppel with its type and default. The key "a.b" of the configuration file is usually the
-// member a.b; other names are in a comment.
+// Every setting of doppel with its type and default; engine/settings.h has those of an index. The key "a.b"
+// of the configuration file is usually the member a.b; other names are in a comment.
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "base/log.h"
-#include "engine/rule.h"
+#include "engine/settings.h"
 #include "formats/decoder.h"
-#include "sketch/sketch.h"
 #include "state/state_dir.h"
-#include "text/shingler.h"
 
 namespace doppel {
 
 // The values of settings with choices; keys.cc has their names.
-enum class Partial { report, duplicate };
-enum class CutTexts { nothing, shares };
 enum class Takeover { standby, now };
 enum class StartAt { earliest, latest };
 enum class OnDataLoss { stop, go_on };
@@ -26,43 +22,13 @@ enum class ClusterRole { all, signer, matcher, resolver };
 enum class Verdicts { duplicates, all };
 enum class OutputKey { input, cluster_id, original_id };
 enum class Tombstones { key, ignore };
-enum class OnUpdate { keep, replace };
 
-inline constexpr int kCommonAfterOfCut = 500;
+inline constexpr int kCommonAfterOfCut = 500;  // common_after if texts are cut, unless it is set
 
-struct Options {
-  // The rule that decides which documents are copies.
-  double threshold = 0.8;
-  double recall = 0.995;  // target probability that a pair at the threshold shares a band
-  Verify verify = Verify::exact;
-  int bands = 0;  // 0: chosen from threshold and recall
-  int rows = 0;
-  int max_listed = 256;
-  int max_checks = 64;
-  std::string expire_after;     // a duration in record time ("30d", "12h"); empty: never
-  int64_t expire_after_ms = 0;  // the same, parsed
-  uint64_t max_documents = 0;   // how many of the newest originals are kept; 0: all
-  uint64_t max_memory = 0;      // bytes, from which max_documents follows; 0: no limit
-  uint64_t memory = 0;          // bytes of the index from which old originals move to segments; 0: never
-
-  // Relations other than near: copies of a part.
-  std::vector<std::string> relations = {"near"};  // near, contained, contains, shares, similar
-  double containment = 0.8;
-  double report_from = 0.6;
-  int passage_words = 154;
-  int common_after = 20;  // kCommonAfterOfCut if texts are cut, unless it is set
-  int max_related = 16;
-  Partial partial = Partial::report;
-  CutTexts cut = CutTexts::nothing;
-
-  // The data scheme, on which signatures depend.
-  int num_perm = 128;
-  SketchFamily sketch = SketchFamily::fast;
-  int shingle_words = 5;
-  int min_shingles = 1;  // a document with fewer is only a copy of an equal text
-  Normalisation normaliser = Normalisation::standard;
-  uint64_t max_record = 1'000'000;  // bytes of an original's body; larger sets are not stored
-  std::string hash_key_file;        // 32 hex digits; also DOPPEL_HASH_KEY
+struct Options : IndexSettings {
+  std::string expire_after;   // as it was written, such as "30d"; empty: never
+  uint64_t memory = 0;        // bytes of the index from which old originals move to segments; 0: never
+  std::string hash_key_file;  // 32 hex digits; also DOPPEL_HASH_KEY
 
   FormatOptions input;  // input.*
 
@@ -135,7 +101,6 @@ struct Options {
     OutputKey key = OutputKey::input;
   } output;
   Tombstones tombstones = Tombstones::ignore;
-  OnUpdate on_update = OnUpdate::keep;
   bool dry_run = false;
   std::vector<std::string> accept_rule_change;
 

@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <iterator>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,198 +16,98 @@
 #include "absl/strings/str_split.h"
 #include "base/status.h"
 #include "base/strings.h"
-#include "engine/limits.h"
-#include "engine/rule.h"
+#include "engine/settings.h"
 #include "state/scheme.h"
 #include "state/state_dir.h"
 
 namespace doppel {
 namespace {
 
-// Chooses each value: the index's, the given one, or the default. Records where the first two differ.
-class Chosen {
- public:
-  explicit Chosen(std::string_view stored) : stored_(scheme_values(stored)) {}
+using Options = Index::Options;
+using Strings = std::vector<std::string>;
 
-  bool is_new() const { return stored_.empty(); }
-  const std::vector<std::string>& differences() const { return differences_; }
-
-  std::optional<int64_t> number(std::string_view name) const {
-    const auto found = stored_.find(name);
-    if (found == stored_.end()) return std::nullopt;
-    int64_t out = 0;
-    std::from_chars(found->second.data(), found->second.data() + found->second.size(), out);
-    return out;
-  }
-  std::string_view text(std::string_view name) const {
-    const auto found = stored_.find(name);
-    return found == stored_.end() ? std::string_view() : found->second;
-  }
-
-  int64_t choose(std::string_view name, std::optional<int64_t> given, int64_t otherwise) {
-    return choose(name, number(name), given, otherwise);
-  }
-  // For an option that the index stores in another unit.
-  int64_t choose(std::string_view name, std::optional<int64_t> was, std::optional<int64_t> given,
-                 int64_t otherwise) {
-    if (!was) return given.value_or(otherwise);
-    if (given && *given != *was) differ(name, *was, *given);
-    return *was;
-  }
-  // For a fraction, which the index stores in millionths.
-  double choose_fraction(std::string_view name, std::string_view stored_name, std::optional<double> given,
-                         double otherwise) {
-    const std::optional<int64_t> was = number(stored_name);
-    if (!was) return given.value_or(otherwise);
-    const double stored = static_cast<double>(*was) / 1e6;
-    if (given && std::llround(*given * 1e6) != *was) differ(name, stored, *given);
-    return stored;
-  }
-  bool choose_whether(std::string_view name, bool stored_value, std::optional<bool> given) {
-    if (is_new()) return given.value_or(false);
-    if (given && *given != stored_value) differ(name, stored_value, *given);
-    return stored_value;
-  }
-  template <typename Value>
-  void differ(std::string_view name, const Value& was, const Value& now) {
-    differences_.push_back(fmt::format("{}: the index was made with {}, now {}", name, was, now));
-  }
-
- private:
-  const SchemeValues stored_;
-  std::vector<std::string> differences_;
-};
-
-Scheme choose_scheme(const Index::Options& given, Chosen& chosen, const HashKey& key) {
-  Scheme out;
-  out.key = key;
-  out.num_perm = static_cast<int>(chosen.choose("num_perm", given.num_perm, out.num_perm));
-  out.shingle_words =
-      static_cast<int>(chosen.choose("shingle_words", given.shingle_words, out.shingle_words));
-  // These have no option, so the index decides.
-  out.min_shingles = static_cast<int>(chosen.number("min_shingles").value_or(out.min_shingles));
-  out.max_record =
-      static_cast<uint64_t>(chosen.number("max_record").value_or(static_cast<int64_t>(out.max_record)));
-  for (const SketchFamily family : {SketchFamily::fast, SketchFamily::classic})
-    if (chosen.text("sketch") == sketch_family_name(family)) out.family = family;
-  for (const Normalisation choice : {Normalisation::standard, Normalisation::loose, Normalisation::none})
-    if (chosen.text("normaliser") == normalisation_name(choice)) out.normalisation = choice;
-  return out;
+// The given value of a setting as text_of() has it, or nothing.
+absl::StatusOr<std::optional<std::string>> given_text(const IndexSetting& setting, const Options& given) {
+  using Text = absl::StatusOr<std::optional<std::string>>;
+  if (!setting.option) return std::nullopt;
+  return std::visit(
+      [&](auto member) -> Text {
+        const auto& option = given.*member;
+        using Value = std::remove_cvref_t<decltype(option)>;
+        if constexpr (std::is_same_v<Value, std::optional<bool>>) {
+          if (option) return std::string(setting.choices()[*option ? 1 : 0]);
+        } else if constexpr (std::is_same_v<Value, std::optional<Strings>>) {
+          if (option) return chosen_relations(*option);
+        } else if constexpr (std::is_same_v<Value, std::optional<double>>) {
+          if (option) return fmt::format("{:g}", std::round(*option * 1e6) / 1e6);  // as an index stores it
+        } else if constexpr (std::is_same_v<Value, std::optional<int>> ||
+                             std::is_same_v<Value, std::optional<int64_t>>) {
+          if (option) return fmt::format("{}", *option);
+        }
+        return std::nullopt;
+      },
+      *setting.option);
 }
 
-absl::StatusOr<RelationRule> choose_relations(const Index::Options& given, Chosen& chosen,
-                                              int shingle_words) {
-  ASSIGN_OR_RETURN(std::string names, chosen_relations(given.relations.value_or(std::vector<std::string>())));
-  if (!chosen.is_new()) {
-    const std::string_view was = chosen.text("relations").empty() ? "near" : chosen.text("relations");
-    if (given.relations && names != was) chosen.differ("relations", was, std::string_view(names));
-    names = was;
-  }
-  RelationRule out = relations_named(std::vector<std::string>(absl::StrSplit(names, ',')));
-  out.shingle_words = static_cast<uint32_t>(shingle_words);
-  if (out.similar_ppm != 0) {
-    out.similar_ppm = static_cast<uint32_t>(std::llround(
-        chosen.choose_fraction("report_from", "report_from_ppm", given.report_from, out.similar_ppm / 1e6) *
-        1e6));
-  }
-  if (!out.needs_prints()) return out;
-  const std::optional<int64_t> passage = chosen.number("passage");
-  const int64_t words =
-      chosen.choose("passage_words", passage ? std::optional(*passage + shingle_words - 1) : std::nullopt,
-                    given.passage_words, 154);
-  if (words < shingle_words)
-    return invalid(
-        fmt::format("passage_words is {}, less than the {} words of a shingle", words, shingle_words));
-  out.passage = static_cast<uint32_t>(words - shingle_words + 1);
-  out.containment_ppm = static_cast<uint32_t>(std::llround(
-      chosen.choose_fraction("containment", "containment_ppm", given.containment, out.containment_ppm / 1e6) *
-      1e6));
-  out.common_after =
-      static_cast<uint32_t>(chosen.choose("common_after", given.common_after, out.common_after));
-  out.max_related = static_cast<uint32_t>(chosen.choose("max_related", given.max_related, out.max_related));
-  out.partial_duplicate = chosen.choose_whether("partial_duplicate", chosen.text("partial") == "duplicate",
-                                                given.partial_duplicate);
-  return out;
+std::string option_name(const IndexSetting& setting) {
+  if (setting.limit.unit == Limit::Unit::millisecond) return std::string(setting.name()) + "_ms";
+  return std::string(setting.name_of_bool.empty() ? setting.name() : setting.name_of_bool);
 }
 
-absl::StatusOr<Rule> choose_rule(const Index::Options& given, Chosen& chosen, int num_perm) {
-  const double threshold = chosen.choose_fraction("threshold", "threshold_ppm", given.threshold, .8);
-  const auto bands = static_cast<int>(chosen.choose("bands", given.bands, 0));
-  const auto rows = static_cast<int>(chosen.choose("rows", given.rows, 0));
-  ASSIGN_OR_RETURN(Rule out, make_rule(threshold, given.recall.value_or(.995), num_perm, bands, rows));
-  const bool estimates = chosen.choose_whether("verify_by_signature", chosen.text("verify") == "signature",
-                                               given.verify_by_signature);
-  out.verify = estimates ? Verify::signature : Verify::exact;
-  out.min_equal = static_cast<int>(chosen.number("min_equal").value_or(out.min_equal));
-  out.max_listed = static_cast<int>(chosen.choose("max_listed", given.max_listed, out.max_listed));
-  out.max_checks = static_cast<int>(chosen.choose("max_checks", given.max_checks, out.max_checks));
-  out.expire_after_ms = chosen.choose("expire_after_ms", given.expire_after_ms, 0);
-  out.replace = chosen.text("on_update") == "replace";
-  set_room(out, static_cast<uint64_t>(chosen.number("max_memory").value_or(0)),
-           static_cast<uint64_t>(chosen.number("documents_in_memory").value_or(0)),
-           static_cast<uint64_t>(chosen.number("max_documents").value_or(0)));
+// The value of an option, given the text of its setting.
+std::string_view shown(const IndexSetting& setting, std::string_view text) {
+  if (!std::holds_alternative<std::optional<bool> Options::*>(*setting.option)) return text;
+  return text == setting.choices()[1] ? "true" : "false";
+}
+
+// Chooses each value: the index's, the given one, or the default. FailedPrecondition names those where the
+// first two differ.
+absl::StatusOr<IndexSettings> choose_settings(const Options& given, const StoredSettings& stored) {
+  IndexSettings out;
+  std::vector<std::string> differences;
+  for (const IndexSetting& setting : index_settings()) {
+    const std::optional<std::string> was = stored.text(setting);
+    ASSIGN_OR_RETURN(const std::optional<std::string> now, given_text(setting, given));
+    if (was && now && *was != *now)
+      differences.push_back(fmt::format("{}: the index was made with {}, now {}", option_name(setting),
+                                        shown(setting, *was), shown(setting, *now)));
+    if (was || now) take_text(setting, was ? *was : *now, out);
+  }
+  RETURN_IF_ERROR(refuse_differences("the index was made with other options; leave them out to use its own:",
+                                     differences));
   return out;
 }
 
 }  // namespace
 
-absl::StatusOr<EngineOptions> embed_options(const Index::Options& given, std::string_view stored,
+absl::StatusOr<EngineOptions> embed_options(const Index::Options& given, std::string_view stored_lines,
                                             const HashKey& key) {
   RETURN_IF_ERROR(check_options(given));
-  Chosen chosen(stored);
-  EngineOptions out;
-  out.scheme = choose_scheme(given, chosen, key);
-  ASSIGN_OR_RETURN(out.rule, choose_rule(given, chosen, out.scheme.num_perm));
-  ASSIGN_OR_RETURN(out.rule.relations, choose_relations(given, chosen, out.scheme.shingle_words));
-  if (out.rule.relations.on() && out.rule.verify != Verify::exact)
+  const StoredSettings stored(stored_lines);
+  ASSIGN_OR_RETURN(const IndexSettings settings, choose_settings(given, stored));
+  if (settings.verify != Verify::exact && relations_named(settings.relations).needs_prints())
     return invalid("relations need the sets that verify_by_signature leaves out");
-  if (const uint32_t from = out.rule.relations.similar_ppm; from != 0)
-    RETURN_IF_ERROR(report_from(out.rule, from / 1e6, given.recall.value_or(.995), out.scheme.num_perm));
-  out.scheme.passage = out.rule.relations.passage;
-  RETURN_IF_ERROR(refuse_differences("the index was made with other options; leave them out to use its own:",
-                                     chosen.differences()));
+  ASSIGN_OR_RETURN(EngineOptions out, engine_options(settings, key));
+  out.rule.min_equal = static_cast<int>(stored.number("min_equal").value_or(out.rule.min_equal));
+  set_room(out.rule, settings.max_memory, stored.number("documents_in_memory").value_or(0),
+           settings.max_documents);
   RETURN_IF_ERROR(within_tables(out.rule.banding.bands, given.shards));
   out.shards = given.shards;
   out.track_ids = true;
   return out;
 }
 
-// The options of an index by name: one table of names, types and ranges.
+// The options of an index by name: those of the table of settings, and those that no index keeps.
 
 namespace {
 
-using Options = Index::Options;
-using Strings = std::vector<std::string>;
-template <typename... Types>
-using MemberOf = std::variant<Types Options::*...>;
-using Member =
-    MemberOf<std::optional<double>, std::optional<int>, std::optional<int64_t>, std::optional<bool>,
-             std::optional<std::string>, std::optional<Strings>, int, int64_t, bool, Strings>;
-
 struct NamedOption {
-  std::string_view name;
-  Member member;
+  std::string name;
+  IndexOption member;
   const Limit* range = nullptr;
 };
 
-constexpr NamedOption kOptions[] = {
-    {"threshold", &Options::threshold, &limits::kThreshold},
-    {"recall", &Options::recall, &limits::kRecall},
-    {"num_perm", &Options::num_perm, &limits::kNumPerm},
-    {"bands", &Options::bands, &limits::kBands},
-    {"rows", &Options::rows, &limits::kRows},
-    {"shingle_words", &Options::shingle_words, &limits::kShingleWords},
-    {"verify_by_signature", &Options::verify_by_signature},
-    {"max_listed", &Options::max_listed, &limits::kMaxListed},
-    {"max_checks", &Options::max_checks, &limits::kMaxChecks},
-    {"relations", &Options::relations},
-    {"containment", &Options::containment, &limits::kContainment},
-    {"report_from", &Options::report_from, &limits::kReportFrom},
-    {"passage_words", &Options::passage_words, &limits::kPassageWords},
-    {"common_after", &Options::common_after, &limits::kCommonAfter},
-    {"max_related", &Options::max_related, &limits::kMaxRelated},
-    {"partial_duplicate", &Options::partial_duplicate},
-    {"expire_after_ms", &Options::expire_after_ms, &limits::kExpireAfter},
+const NamedOption kOthers[] = {
     {"hash_key", &Options::hash_key},
     {"shards", &Options::shards, &limits::kShards},
     {"against", &Options::against},
@@ -216,6 +115,17 @@ constexpr NamedOption kOptions[] = {
     {"threads", &Options::threads, &limits::kThreads},
     {"create_if_missing", &Options::create_if_missing},
 };
+
+const std::vector<NamedOption>& named_options() {
+  static const std::vector<NamedOption> all = [] {
+    std::vector<NamedOption> out;
+    for (const IndexSetting& setting : index_settings())
+      if (setting.option) out.push_back({option_name(setting), *setting.option, &setting.limit});
+    out.insert(out.end(), std::begin(kOthers), std::end(kOthers));
+    return out;
+  }();
+  return all;
+}
 
 absl::Status is_not(const NamedOption& option, std::string_view value, const std::string& right) {
   return invalid(fmt::format("{}: \"{}\" is not {}", option.name, value, right));
@@ -295,17 +205,17 @@ absl::Status assign(const NamedOption&, std::string_view value, Strings& out) {
 }  // namespace
 
 absl::Status Index::Options::set(std::string_view name, std::string_view value) {
-  for (const NamedOption& option : kOptions) {
+  for (const NamedOption& option : named_options()) {
     if (option.name == name)
       return std::visit([&](auto member) { return assign(option, value, this->*member); }, option.member);
   }
   std::vector<std::string> names;
-  for (const NamedOption& option : kOptions) names.emplace_back(option.name);
+  for (const NamedOption& option : named_options()) names.emplace_back(option.name);
   return invalid(fmt::format("{}: an index has no such option{}", name, did_you_mean(name, names)));
 }
 
 absl::Status check_options(const Index::Options& given) {
-  for (const NamedOption& option : kOptions)
+  for (const NamedOption& option : named_options())
     RETURN_IF_ERROR(std::visit([&](auto member) { return check(option, given.*member); }, option.member));
   return absl::OkStatus();
 }

@@ -1,8 +1,7 @@
 #pragma once
-// The ranges of an index's options. The embeddable detector, the settings file, the environment and the flags
-// all check against this table: no range is written down twice.
+// Ranges of settings, and the messages about values outside of them. The ranges that only the table of
+// settings needs are there (settings.h). No range is written down twice.
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -25,28 +24,18 @@ namespace limits {
 // The rule.
 inline constexpr Limit kThreshold{"threshold", 1, 1'000'000, Limit::Unit::millionth};
 inline constexpr Limit kRecall{"recall", 1, 999'999, Limit::Unit::millionth};
-inline constexpr Limit kMaxListed{"max_listed", 1, 65'535};
-inline constexpr Limit kMaxChecks{"max_checks", 1, 65'535};
 // A thousand years.
 inline constexpr Limit kExpireAfter{"expire_after", 0, int64_t{365'000} * 86'400'000,
                                     Limit::Unit::millisecond};
 // The index numbers live originals with 28 bits.
 inline constexpr Limit kMaxDocuments{"max_documents", 0, 250'000'000};
-
-// Relations.
-inline constexpr Limit kContainment{"containment", 1, 1'000'000, Limit::Unit::millionth};
 inline constexpr Limit kReportFrom{"report_from", 1, 1'000'000, Limit::Unit::millionth};
-inline constexpr Limit kPassageWords{"passage_words", 1, 10'000};
-inline constexpr Limit kCommonAfter{"common_after", 2, 65'535};
-inline constexpr Limit kMaxRelated{"max_related", 1, 1'000};
 
 // Signatures.
 inline constexpr Limit kNumPerm{"num_perm", 8, 1024};
 inline constexpr Limit kBands{"bands", 0, kNumPerm.most};  // 0: chosen
 inline constexpr Limit kRows{"rows", 0, kNumPerm.most};
 inline constexpr Limit kShingleWords{"shingle_words", 1, 64};
-inline constexpr Limit kMinShingles{"min_shingles", 1, 1'000'000};
-inline constexpr Limit kMaxRecord{"max_record", 1024, 15 << 20, Limit::Unit::byte};
 
 // Work.
 inline constexpr Limit kThreads{"threads", 0, 1024};  // 0: one for each processor
@@ -55,11 +44,6 @@ inline constexpr Limit kMemory{"memory", 0, int64_t{1} << 50, Limit::Unit::byte}
 // Each band has a table in each shard, and each table uses some of the 65,530 mappings that Linux allows a
 // process.
 inline constexpr int64_t kTablesMost = 8192;
-
-inline constexpr std::array kAll{kThreshold,    kRecall,      kMaxListed,  kMaxChecks,    kExpireAfter,
-                                 kMaxDocuments, kContainment, kReportFrom, kPassageWords, kCommonAfter,
-                                 kMaxRelated,   kNumPerm,     kBands,      kRows,         kShingleWords,
-                                 kMinShingles,  kMaxRecord,   kThreads,    kShards,       kMemory};
 
 }  // namespace limits
 

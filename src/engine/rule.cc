@@ -93,48 +93,6 @@ bool RelationRule::knows(Relation relation) const {
   return false;
 }
 
-std::string describe_rule(const Rule& rule) {
-  auto line = [](const char* name, const std::string& value) {
-    return std::string(name) + "=" + value + "\n";
-  };
-  std::string out = line("threshold_ppm", std::to_string(rule.threshold_ppm)) +
-                    line("bands", std::to_string(rule.banding.bands)) +
-                    line("rows", std::to_string(rule.banding.rows)) +
-                    line("verify", rule.verify == Verify::exact ? "exact" : "signature") +
-                    line("min_equal", std::to_string(rule.min_equal)) +
-                    line("max_listed", std::to_string(rule.max_listed)) +
-                    line("max_checks", std::to_string(rule.max_checks)) +
-                    line("expire_after_ms", std::to_string(rule.expire_after_ms));
-  // Later settings appear only if they are in use, so that older directories keep their description.
-  const uint64_t setting = rule.max_memory != 0 ? rule.documents_setting : rule.max_documents;
-  if (setting != 0) out += line("max_documents", std::to_string(setting));
-  if (rule.max_memory != 0) {
-    out += line("max_memory", std::to_string(rule.max_memory)) +
-           line("documents_in_memory", std::to_string(rule.documents_in_memory));
-  }
-  if (rule.replace) out += line("on_update", "replace");
-  const RelationRule& r = rule.relations;
-  if (r.any()) {
-    std::string names = "near";
-    for (const Relation relation : kRelations)
-      if (r.knows(relation)) names += "," + std::string(relation_name(relation));
-    out += line("relations", names);
-  }
-  if (r.similar_ppm != 0) out += line("report_from_ppm", std::to_string(r.similar_ppm));
-  if (r.on()) {
-    out += line("passage", std::to_string(r.passage)) +
-           line("containment_ppm", std::to_string(r.containment_ppm)) +
-           line("common_after", std::to_string(r.common_after)) +
-           line("max_related", std::to_string(r.max_related)) +
-           line("partial", r.partial_duplicate ? "duplicate" : "report");
-  }
-  if (rule.expire_after_ms != 0) {
-    out += line("generation", std::to_string(rule.generation)) +
-           line("watermark_rank", std::to_string(rule.watermark_rank));
-  }
-  return out;
-}
-
 void set_room(Rule& rule, uint64_t max_memory, uint64_t documents_in_memory, uint64_t documents_setting) {
   rule.max_memory = max_memory;
   rule.documents_in_memory = max_memory == 0 ? 0 : documents_in_memory;

@@ -153,7 +153,6 @@ absl::Status check_report_from(double from, double threshold);
 // Makes the rule report originals that are at least so similar, and chooses bands and rows that find them.
 // The arguments are those of make_rule(). An error says that `from` is not below the threshold.
 absl::Status report_from(Rule& rule, double from, double recall, int num_perm);
-std::string describe_rule(const Rule& rule);  // "name=value" lines
 // Sets max_documents to the smaller one of the setting and what fits into the memory.
 void set_room(Rule& rule, uint64_t max_memory, uint64_t documents_in_memory, uint64_t documents_setting);
 // Takes the number of originals that max_memory was converted to from the description of an index. Changes

@@ -116,42 +116,13 @@ absl::Status check_address_space(const Options& o) {
                   limit / 1024, (limit - *left + needed) / 1024, thread_count(o)));
 }
 
-RelationRule relations_of(const Options& o) {
-  RelationRule out = relations_named(o.relations);
-  if (!out.needs_prints()) return out;
-  out.passage = static_cast<uint32_t>(std::max(1, o.passage_words - o.shingle_words + 1));
-  out.shingle_words = static_cast<uint32_t>(o.shingle_words);
-  out.containment_ppm = static_cast<uint32_t>(std::llround(o.containment * 1e6));
-  out.common_after = static_cast<uint32_t>(o.common_after);
-  out.max_related = static_cast<uint32_t>(o.max_related);
-  out.partial_duplicate = o.partial == Partial::duplicate;
-  out.cut = o.cut == CutTexts::shares;
-  return out;
-}
-
 }  // namespace
 
 absl::StatusOr<EngineOptions> engine_options(const Options& o, const HashKey& key) {
   RETURN_IF_ERROR(check_address_space(o));
-  EngineOptions out;
-  out.scheme = {.key = key,
-                .family = o.sketch,
-                .num_perm = o.num_perm,
-                .shingle_words = o.shingle_words,
-                .min_shingles = o.min_shingles,
-                .normalisation = o.normaliser,
-                .max_record = o.max_record,
-                .text = describe_format(o.input)};
-  ASSIGN_OR_RETURN(out.rule, make_rule(o.threshold, o.recall, o.num_perm, o.bands, o.rows));
-  out.rule.verify = o.verify;
-  out.rule.max_listed = o.max_listed;
-  out.rule.max_checks = o.max_checks;
-  out.rule.expire_after_ms = o.expire_after_ms;
-  out.rule.replace = o.on_update == OnUpdate::replace;
-  out.rule.relations = relations_of(o);
-  if (out.rule.relations.similar_ppm != 0)
-    RETURN_IF_ERROR(report_from(out.rule, o.report_from, o.recall, o.num_perm));
-  out.scheme.passage = out.rule.relations.passage;
+  const IndexSettings& settings = o;
+  ASSIGN_OR_RETURN(EngineOptions out, engine_options(settings, key));
+  out.scheme.text = describe_format(o.input);
   out.track_ids = o.tombstones == Tombstones::key || out.rule.replace;
   const std::string& format = is_signed(o.input) ? o.input.signed_format : o.input.format;
   if (format == "heritrix" || format == "warc" || format == "auto") out.payload_of = payload_of_metadata;
@@ -234,20 +205,6 @@ int thread_count(const Options& options) { return all_if_zero(options.threads); 
 
 namespace {
 
-// Names in the data scheme and the rule that are also settings, with the same values.
-constexpr std::string_view kSame[] = {
-    "threshold",   "shingle_words", "min_shingles", "sketch",        "num_perm",    "max_record",
-    "verify",      "max_listed",    "max_checks",   "bands",         "rows",        "max_documents",
-    "max_memory",  "on_update",     "relations",    "passage_words", "containment", "common_after",
-    "max_related", "partial",       "report_from"};
-
-// Settings that an index records only if they are set, with their other values.
-constexpr std::pair<std::string_view, std::string_view> kUnset[] = {{"min_shingles", "1"},
-                                                                    {"max_documents", "0"},
-                                                                    {"max_memory", "0"},
-                                                                    {"on_update", "keep"},
-                                                                    {"relations", "near"}};
-
 const Setting& setting(const Config& config, std::string_view key) {
   return *std::find_if(config.settings.begin(), config.settings.end(),
                        [&](const Setting& entry) { return entry.key == key; });
@@ -258,22 +215,14 @@ const Setting& setting(const Config& config, std::string_view key) {
 std::vector<std::pair<std::string, std::string>> settings_of_index(const std::string& directory) {
   const Identity identity = stored_identity(directory);
   if (identity.rule.empty()) return {};
-  const std::string lines = identity.data_scheme + "\n" + identity.rule;
-  const std::map<std::string, std::string> stored = scheme_settings(lines);
+  const StoredSettings stored(identity.data_scheme + "\n" + identity.rule);
   std::vector<std::pair<std::string, std::string>> out;
-  for (const auto& [name, value] : kUnset)
-    if (!stored.contains(std::string(name))) out.emplace_back(name, value);
-  for (const auto& [name, value] : stored) {
-    if (name == "expire_after_ms") {
-      const int64_t ms = std::stoll(value);
-      out.emplace_back("expire_after", ms == 0 ? "never" : write_duration(ms));
-    } else if (name == "normaliser") {
-      // The version follows the name; the default has no name.
-      const std::string kind = value.substr(0, value.find('-'));
-      out.emplace_back(name, kind == "loose" || kind == "none" ? kind : "default");
-    } else if (std::find(std::begin(kSame), std::end(kSame), name) != std::end(kSame)) {
-      out.emplace_back(name, value);
-    }
+  for (const IndexSetting& setting : index_settings()) {
+    std::optional<std::string> text = stored.text(setting);
+    if (!text) continue;
+    if (setting.limit.unit == Limit::Unit::millisecond)
+      text = *text == "0" ? "never" : write_duration(std::stoll(*text));
+    out.emplace_back(setting.name(), *std::move(text));
   }
   return out;
 }

@@ -7,6 +7,7 @@
 
 #include "base/executor.h"
 #include "base/status.h"
+#include "engine/settings.h"
 #include "records/metadata.h"
 #include "session/same_document.h"
 #include "state/index_log.h"

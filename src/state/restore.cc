@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "engine/settings.h"
 #include "fmt/format.h"
 #include "state/file.h"
 #include "state/journal.h"

@@ -30,12 +30,13 @@ uint64_t number(std::string_view digits) {
   return value;
 }
 
-// Lines in millionths, and their settings.
-constexpr std::pair<std::string_view, std::string_view> kPerMillion[] = {
-    {"threshold_ppm", "threshold"}, {"containment_ppm", "containment"}, {"report_from_ppm", "report_from"}};
-// What only an index with relations has, besides the setting itself.
-constexpr std::string_view kOfRelations[] = {"prints",       "passage_words", "containment",
-                                             "common_after", "max_related",   "partial"};
+// The setting that has this line, if the line has another name and the same value in millionths.
+const IndexSetting* in_millionths(std::string_view line) {
+  for (const IndexSetting& setting : index_settings())
+    if (setting.limit.unit == Limit::Unit::millionth && line == std::string(setting.name()) + "_ppm")
+      return &setting;
+  return nullptr;
+}
 
 bool has_relations(const std::map<std::string, std::string>& settings) {
   return settings.contains("relations") || settings.contains("prints");
@@ -60,11 +61,8 @@ std::map<std::string, std::string> scheme_settings(std::string_view lines) {
   const SchemeValues values = scheme_values(lines);
   std::map<std::string, std::string> out;
   for (const auto& [name, value] : values) {
-    if (const auto per_million =
-            std::find_if(std::begin(kPerMillion), std::end(kPerMillion),
-                         [line = name](const auto& entry) { return entry.first == line; });
-        per_million != std::end(kPerMillion)) {
-      out[std::string(per_million->second)] = fmt::format("{:g}", static_cast<double>(number(value)) / 1e6);
+    if (const IndexSetting* const share = in_millionths(name)) {
+      out[std::string(share->name())] = fmt::format("{:g}", static_cast<double>(number(value)) / 1e6);
     } else if (name != "passage") {
       out[std::string(name)] = value;
     } else if (const auto words = values.find("shingle_words"); words != values.end()) {
@@ -74,6 +72,25 @@ std::map<std::string, std::string> scheme_settings(std::string_view lines) {
   return out;
 }
 
+std::optional<std::string> StoredSettings::text(const IndexSetting& setting) const {
+  if (setting.kept == IndexSetting::Kept::no || values_.empty()) return std::nullopt;
+  std::string name(setting.name());
+  if (setting.limit.unit == Limit::Unit::millisecond) name += "_ms";
+  const auto found = values_.find(name);
+  if (found == values_.end())
+    return setting.kept == IndexSetting::Kept::if_set ? std::optional(text_of(setting, IndexSettings()))
+                                                      : std::nullopt;
+  if (setting.name() != "normaliser") return found->second;
+  // A version follows the name; the default has only a version.
+  const std::string kind = found->second.substr(0, found->second.find('-'));
+  return kind == "loose" || kind == "none" ? kind : "default";
+}
+
+std::optional<uint64_t> StoredSettings::number(const std::string& name) const {
+  const auto found = values_.find(name);
+  return found == values_.end() ? std::nullopt : std::optional(doppel::number(found->second));
+}
+
 std::vector<std::string> scheme_differences(std::string_view stored, std::string_view now) {
   auto before = scheme_settings(stored);
   auto after = scheme_settings(now);
@@ -81,7 +98,10 @@ std::vector<std::string> scheme_differences(std::string_view stored, std::string
     for (auto* const side : {&before, &after}) {
       if (has_relations(*side) && !side->contains("relations"))
         (*side)["relations"] = fmt::format("passages of {} words", (*side)["passage_words"]);
-      for (const std::string_view name : kOfRelations) side->erase(std::string(name));
+      side->erase("prints");
+      for (const IndexSetting& setting : index_settings())
+        if (setting.group == IndexSetting::Group::relations && setting.kept == IndexSetting::Kept::always)
+          side->erase(std::string(setting.name()));
     }
   }
   std::vector<std::string> out;
@@ -158,9 +178,8 @@ std::string_view value_of(const Values& values, std::string_view name) {
 // By the name of the setting, or of its line.
 bool is_accepted(const std::vector<std::string>& accepted, std::string_view name) {
   return std::any_of(accepted.begin(), accepted.end(), [&](std::string_view given) {
-    for (const auto& [line, setting] : kPerMillion)
-      if (given == line) given = setting;
-    return given == name;
+    const IndexSetting* const share = in_millionths(given);
+    return (share != nullptr ? share->name() : given) == name;
   });
 }
 

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "engine/settings.h"
 #include "engine/sign.h"
 
 namespace doppel {
@@ -20,6 +21,19 @@ SchemeValues scheme_values(std::string_view lines);
 // The same lines in the names and units of settings: threshold_ppm=800000 is threshold, .8. A passage is
 // known in words only beside shingle_words.
 std::map<std::string, std::string> scheme_settings(std::string_view lines);
+
+// What such lines say of the settings of an index.
+class StoredSettings {
+ public:
+  explicit StoredSettings(std::string_view lines) : values_(scheme_settings(lines)) {}
+
+  // As text_of() has it. Nothing if there is no index, or if it has no such setting.
+  std::optional<std::string> text(const IndexSetting& setting) const;
+  std::optional<uint64_t> number(const std::string& name) const;
+
+ private:
+  const std::map<std::string, std::string> values_;
+};
 
 // One line for every setting whose value differs: "num_perm: the index was made with 128, now 64". If only
 // one of them has relations, one line says so for all settings of relations.

@@ -89,8 +89,8 @@ TEST(Index, SaysWhatDocumentsShare) {
   EXPECT_THAT(refused({.partial_duplicate = true}), HasSubstr("partial_duplicate"));
   EXPECT_EQ(refused({.containment = .9, .passage_words = 80}),
             "the index was made with other options; leave them out to use its own:\n"
-            "  passage_words: the index was made with 64, now 80\n"
-            "  containment: the index was made with 0.8, now 0.9");
+            "  containment: the index was made with 0.8, now 0.9\n"
+            "  passage_words: the index was made with 64, now 80");
   const auto in_memory = [](const Index::Options& options) {
     return std::string(Index::open("", options).status().message());
   };

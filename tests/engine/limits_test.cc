@@ -1,6 +1,6 @@
 // Options of the embeddable API: each is checked at its entry, and every accepted value works. Run it under
 // the asan preset, too.
-#include "engine/limits.h"
+#include "engine/settings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -156,13 +156,16 @@ std::multimap<std::string_view, Use> entrances() {
 }
 
 // Limits without an option in the API; the settings have them (tests/config).
-const std::set<std::string_view> kSettingsOnly{"max_documents", "min_shingles", "max_record",
-                                               "threads",       "containment",  "passage_words",
-                                               "report_from",   "common_after", "max_related"};
+const std::set<std::string_view> kSettingsOnly{"max_documents", "max_memory",  "min_shingles",  "max_record",
+                                               "threads",       "containment", "passage_words", "report_from",
+                                               "common_after",  "max_related"};
 
 TEST(Limits, TheWholeTableHoldsInTheApi) {
   const auto ways = entrances();
-  for (const Limit& limit : limits::kAll) {
+  std::vector<Limit> all{limits::kThreads, limits::kShards, limits::kMemory};
+  for (const IndexSetting& setting : index_settings())
+    if (setting.limit.most != 0) all.push_back(setting.limit);
+  for (const Limit& limit : all) {
     const auto [begin, end] = ways.equal_range(limit.name);
     EXPECT_EQ(begin == end, kSettingsOnly.contains(limit.name)) << limit.name;
     for (auto way = begin; way != end; ++way) {
@@ -294,8 +297,8 @@ RC_GTEST_PROP(Limits, AnyOptionsOfAnIndexGiveAnErrorOrWork, ()) {
   perhaps<int>(o.bands, [] { return any_of(limits::kBands); });
   perhaps<int>(o.rows, [] { return any_of(limits::kRows); });
   perhaps<int>(o.shingle_words, [] { return any_of(limits::kShingleWords); });
-  perhaps<int>(o.max_listed, [] { return any_of(limits::kMaxListed); });
-  perhaps<int>(o.max_checks, [] { return any_of(limits::kMaxChecks); });
+  perhaps<int>(o.max_listed, [] { return any_of({"max_listed", 1, 65'535}); });
+  perhaps<int>(o.max_checks, [] { return any_of({"max_checks", 1, 65'535}); });
   perhaps<int>(o.shards, [] { return any_of(limits::kShards); });
   perhaps<int64_t>(o.expire_after_ms, [] {
     return *rc::gen::element<int64_t>(-1, 0, 1, limits::kExpireAfter.most, limits::kExpireAfter.most + 1,

@@ -1,5 +1,6 @@
 // The description of a rule, which a state directory keeps: old directories must go on fitting.
 #include "engine/rule.h"
+#include "engine/settings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 #include "kafka/state_content.h"
+#include "engine/settings.h"
 
 #include <fmt/format.h>
 

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "engine/settings.h"
 #include "open/setup.h"
 #include "state/scheme.h"
 #include "temporary_directory.h"

@@ -86,6 +86,9 @@ TEST(SameDocuments, OnceInARunAndNotWhatTheRunMade) {
   EXPECT_EQ(verdict(known, Kind::exact, 3), Verdict::duplicate);
   EXPECT_EQ(verdict(known, Kind::exact, 9), Verdict::unique);
   EXPECT_EQ(verdict(known, Kind::exact, 10), Verdict::duplicate);
+  SameDocuments beside_others(10, 5);  // of indexes that are only read: 0 to 4
+  EXPECT_EQ(verdict(beside_others, Kind::exact, 4), Verdict::duplicate);
+  EXPECT_EQ(verdict(beside_others, Kind::exact, 5), Verdict::unique);
   Outcome damaged{.verdict = Verdict::duplicate, .kind = Kind::exact, .seq = 4, .original = "\xff"};
   known.correct(damaged, document);
   EXPECT_EQ(damaged.verdict, Verdict::duplicate);

@@ -49,6 +49,13 @@ class SessionTest : public testing::Test {
     return work.resolved.outcomes.front();
   }
 
+  CommitRecord last_record(const std::string& name) {
+    return read_journal(File::open(folder_ / name + "/journal", O_RDONLY).value())
+        .value()
+        .entries.back()
+        .record;
+  }
+
   TemporaryDirectory folder_;
 };
 
@@ -136,7 +143,15 @@ TEST_F(SessionTest, ComparesWithOtherIndexesAndNumbersItsOwnFromZero) {
     EXPECT_EQ(session->own(), 1u);
     EXPECT_THAT(session->find("a").value(), ElementsAre());  // that one is not its own
   }
-  EXPECT_EQ(Session::open(with).value()->recovered().next_seq, 1u);
+  const auto session = Session::open(with).value();
+  EXPECT_EQ(session->recovered().next_seq, 1u);
+  const auto kept = [&](Seq from) {
+    EXPECT_TRUE(session->commit({.lowest_live = 2}, 0, std::nullopt, std::nullopt, from).ok());
+    return last_record("index").keep_from;
+  };
+  EXPECT_EQ(kept(0), 0u);  // one of the other index
+  EXPECT_EQ(kept(1), 0u);
+  EXPECT_EQ(kept(2), 1u);
 }
 
 TEST_F(SessionTest, KeepsTheBandsOfItsIndex) {
@@ -186,10 +201,13 @@ TEST_F(SessionTest, KeepsRowsThatAreNotAnnouncedYet) {
     }
     ASSERT_TRUE(session->checkpoint().ok());
   }
-  const std::vector<JournalEntry> entries =
-      read_journal(File::open(folder_ / "index/journal", O_RDONLY).value()).value().entries;
-  EXPECT_EQ(entries.back().record.lowest_live, 1u);
-  EXPECT_EQ(entries.back().record.keep_from, 0u);
+  EXPECT_EQ(last_record("index").lowest_live, 1u);
+  EXPECT_EQ(last_record("index").keep_from, 0u);
+  // The lengths of outputs change nothing else.
+  const auto session = Session::open(few).value();
+  ASSERT_TRUE(session->commit_outputs("longer").ok());
+  EXPECT_EQ(last_record("index").sink_position, "longer");
+  EXPECT_EQ(last_record("index").lowest_live, 1u);
 }
 
 }  // namespace

@@ -87,6 +87,64 @@ TEST_P(StagesTest, DecideAsTheEngineDoesOneByOne) {
   EXPECT_GT(candidates, 100u);
 }
 
+// A text of 100 words, of which the last ones are others.
+std::string text_with(int others, const std::string& other = "other") {
+  std::string out;
+  for (int i = 0; i < 100 - others; ++i) out += "word" + std::to_string(i) + " ";
+  for (int i = 0; i < others; ++i) out += other + std::to_string(i) + " ";
+  return out;
+}
+
+TEST_P(StagesTest, FindTheNearestOriginals) {
+  EngineOptions options;
+  options.rule = make_rule(.8, .995, 128, 64, 2).value();  // bands that find all of these
+  options.shards = GetParam();
+  const std::unique_ptr<Bodies> bodies = memory_bodies();
+  Engine engine(options, *bodies);
+  Stages stages(engine, GetParam());
+  Signer signer = engine.make_signer();
+  Work work;
+  const auto sign = [&](const std::vector<std::string>& texts) {
+    stages.sign(work, texts.size(), [&](int, size_t i, SignedDocument& out, uint8_t* slices) {
+      out.action = SignedDocument::Action::judge;
+      signer.sign(texts[i], {}, out, slices);
+    });
+  };
+  // Six originals: three of one kind, two that share no band with others, and one that is too short for sets.
+  for (const std::string& text :
+       {text_with(14, "late"), text_with(12, "more"), text_with(14), std::string("too short"),
+        std::string("quite another text that has nothing in common with those"), text_with(100, "alone")}) {
+    sign({text});
+    MatchCounters counters;
+    ASSERT_TRUE(stages.match(work, counters).ok());
+    ASSERT_TRUE(stages.resolve(engine, work).ok());
+    ASSERT_EQ(work.resolved.outcomes.front().verdict, Verdict::unique) << text;
+  }
+  const std::vector<std::string> asked{text_with(0),    "too short",
+                                       "too short too", text_with(12, "more"),
+                                       text_with(14),   "unknown words that no original has at all"};
+  std::vector<std::vector<Verified>> found(asked.size(), {Verified{.seq = 99}});  // is replaced
+  const auto nearest = [&](size_t most) {
+    sign(asked);
+    EXPECT_TRUE(stages.nearest(work, most, found).ok());
+    std::vector<std::vector<Seq>> out;
+    for (const std::vector<Verified>& of_one : found) {
+      out.emplace_back();
+      for (const Verified& near : of_one) {
+        EXPECT_TRUE(near.checked);
+        out.back().push_back(near.seq);
+      }
+    }
+    return out;
+  };
+  // Equally similar originals: the earliest first.
+  using Found = std::vector<std::vector<Seq>>;
+  EXPECT_EQ(nearest(9), (Found{{1, 0, 2}, {3}, {}, {1, 0, 2}, {2, 0, 1}, {}}));
+  EXPECT_EQ(found[0][0].overlap, (Overlap{84, 108}));  // of 96 shingles each
+  EXPECT_EQ(found[1][0].overlap.inter, found[1][0].overlap.uni);
+  EXPECT_EQ(nearest(1), (Found{{1}, {3}, {}, {1}, {2}, {}}));
+}
+
 TEST_P(StagesTest, DoEachPartOnce) {
   const EngineOptions options;
   const std::unique_ptr<Bodies> bodies = memory_bodies();

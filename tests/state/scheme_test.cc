@@ -1,5 +1,6 @@
 // Schemes as "name=value" lines.
 #include "state/scheme.h"
+#include "engine/settings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,6 +11,7 @@
 #include "base/faults.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "engine/settings.h"
 #include "kafka/log/offsets.h"
 #include "kafka/log_reader.h"
 #include "open/setup.h"

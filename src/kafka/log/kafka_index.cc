@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/notify.h"
 #include "base/status.h"
+#include "engine/settings.h"
 #include "kafka/log/identity.h"
 #include "kafka/log/kafka_opening.h"
 #include "open/originals.h"
