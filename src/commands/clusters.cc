@@ -24,7 +24,13 @@ namespace {
 struct Member {
   std::string id, event_id, date, kind;  // no kind: the original
   uint32_t similarity_ppm = 0;
+  uint64_t shingles = 0;  // as its relations say; 0: it has none
 };
+
+// The shingles of a text of which `shared` are this share.
+uint64_t whole_of(uint64_t shared, uint32_t share_ppm) {
+  return share_ppm == 0 ? 0 : (shared * 1'000'000 + share_ppm / 2) / share_ppm;
+}
 
 void append_text(std::string& out, std::string_view name, std::string_view text) {
   out += fmt::format("\"{}\":", name);
@@ -102,9 +108,11 @@ class Clusters {
   }
 
   void join(const ReadEvent& event, const ReadRelation& relation) {
-    const size_t original =
-        head_of(place_of(relation.cluster_id, relation.original_id, relation.original_date));
-    const size_t document = head_of(place_of(event.event_id, event.id, event.date));
+    const size_t one = place_of(relation.cluster_id, relation.original_id, relation.original_date);
+    const size_t other = place_of(event.event_id, event.id, event.date);
+    clusters_[one].original.shingles = whole_of(relation.shared, relation.of_original_ppm);
+    clusters_[other].original.shingles = whole_of(relation.shared, relation.of_document_ppm);
+    const size_t original = head_of(one), document = head_of(other);
     if (original == document) return;
     Cluster& later = clusters_[std::max(original, document)];
     later.head = std::min(original, document);
@@ -156,6 +164,13 @@ class Clusters {
       if (dated != members.rend()) {
         out += ',';
         append_text(out, "last", (*dated)->event_id);
+      }
+      const Member* longest = &head.original;
+      for (const size_t part : parts)
+        if (clusters_[part].original.shingles > longest->shingles) longest = &clusters_[part].original;
+      if (longest->shingles != 0) {
+        out += ',';
+        append_text(out, "longest", longest->event_id);
       }
     }
     out += options_.versions ? ",\"versions\":[" : ",\"duplicates\":[";
@@ -263,7 +278,7 @@ int clusters_main(int argc, char** argv) {
   bool versions = false;
   app.add_flag("--versions", versions,
                "each cluster's documents, the original too, in the order of their dates, and the last one; "
-               "those without a date come last");
+               "those without a date come last. With --join also the longest one, not counting near copies");
   add_common_flags(app, common);
   app.footer("Exit codes: 0 done; 2 wrong usage, or a line that is not an event; 3 a read or write error.");
   if (auto code = parse_flags(app, argc, argv)) return *code;

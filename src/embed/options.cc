@@ -87,7 +87,7 @@ absl::StatusOr<EngineOptions> embed_options(const Index::Options& given, std::st
   ASSIGN_OR_RETURN(const IndexSettings settings, choose_settings(given, stored));
   if (settings.verify != Verify::exact && relations_named(settings.relations).needs_prints())
     return invalid("relations need the sets that verify_by_signature leaves out");
-  ASSIGN_OR_RETURN(EngineOptions out, engine_options(settings, key));
+  ASSIGN_OR_RETURN(EngineOptions out, engine_options_of(settings, key));
   out.rule.min_equal = static_cast<int>(stored.number("min_equal").value_or(out.rule.min_equal));
   set_room(out.rule, settings.max_memory, stored.number("documents_in_memory").value_or(0),
            settings.max_documents);

@@ -159,7 +159,7 @@ Names IndexSetting::choices() const {
 
 std::span<const IndexSetting> index_settings() { return kSettings; }
 
-absl::StatusOr<EngineOptions> engine_options(const IndexSettings& s, const HashKey& key) {
+absl::StatusOr<EngineOptions> engine_options_of(const IndexSettings& s, const HashKey& key) {
   EngineOptions out;
   ASSIGN_OR_RETURN(out.rule, make_rule(s.threshold, s.recall, s.num_perm, s.bands, s.rows));
   out.rule.verify = s.verify;

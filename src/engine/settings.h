@@ -91,7 +91,7 @@ std::span<const IndexSetting> index_settings();
 
 // Scheme, rule and number of documents; all else has its default. An error names what is impossible.
 // max_memory is left to the caller, because other buffers count too.
-absl::StatusOr<EngineOptions> engine_options(const IndexSettings& settings, const HashKey& key);
+absl::StatusOr<EngineOptions> engine_options_of(const IndexSettings& settings, const HashKey& key);
 
 std::string describe_rule(const Rule& rule);  // "name=value" lines
 

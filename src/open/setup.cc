@@ -120,8 +120,7 @@ absl::Status check_address_space(const Options& o) {
 
 absl::StatusOr<EngineOptions> engine_options(const Options& o, const HashKey& key) {
   RETURN_IF_ERROR(check_address_space(o));
-  const IndexSettings& settings = o;
-  ASSIGN_OR_RETURN(EngineOptions out, engine_options(settings, key));
+  ASSIGN_OR_RETURN(EngineOptions out, engine_options_of(o, key));
   out.scheme.text = describe_format(o.input);
   out.track_ids = o.tombstones == Tombstones::key || out.rule.replace;
   const std::string& format = is_signed(o.input) ? o.input.signed_format : o.input.format;

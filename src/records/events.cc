@@ -453,6 +453,7 @@ absl::Status read_partial_copy(const dom::element& root, bool verdict, ReadEvent
     relation.original_date = text_at(element, "/original/date");
     RETURN_IF_ERROR(read_share(element, "of_document", relation.of_document_ppm));
     RETURN_IF_ERROR(read_share(element, "of_original", relation.of_original_ppm));
+    if (element["shared"].get(relation.shared) != simdjson::SUCCESS) relation.shared = 0;
   }
   return absl::OkStatus();
 }

@@ -87,6 +87,7 @@ class RejectedRecord {
 struct ReadRelation {
   std::string_view relation, cluster_id, original_id, original_date;
   uint32_t of_document_ppm = 0, of_original_ppm = 0;
+  uint64_t shared = 0;  // shingles; 0: not known
 };
 
 struct ReadEvent {  // views are valid until the next read()

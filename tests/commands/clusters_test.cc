@@ -4,11 +4,13 @@
 #include <random>
 
 #include "commands/run_doppel.h"
+#include "fmt/format.h"
 
 namespace doppel::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // scan's own clusters, and the clusters of its events, also if some events come twice.
 TEST(ClustersCommand, AsScanWritesThem) {
@@ -55,12 +57,15 @@ TEST(ClustersCommand, VersionsAreInTheOrderOfTheirDates) {
   const std::string out = run_doppel("clusters --join contained --versions --events " + (dir / "events")).out;
   EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 1) << out;
   EXPECT_THAT(out, HasSubstr(R"("id":"noon","size":4,"last":")" + (dir / "in.jsonl")));
+  const auto evening = read_file(dir / "in.jsonl").find(R"({"id":"evening")");
+  EXPECT_THAT(out, HasSubstr(fmt::format(R"(,"longest":"{}/{}","versions":)", dir / "in.jsonl", evening)));
   EXPECT_THAT(out, ::testing::ContainsRegex(
                        R"("versions":\[\{"id":"morning",.*"date":"2026-03-01T06:00:00Z","kind":"near",.*\},)"
                        R"(\{"id":"noon",.*"kind":"original"\},\{"id":"evening",.*"kind":"contains",.*\},)"
                        R"(\{"id":"undated",.*"date":null,"kind":"near",)"));
   const std::string near = run_doppel("clusters --versions --events " + (dir / "events")).out;
   EXPECT_THAT(near, HasSubstr(R"("size":3)"));
+  EXPECT_THAT(near, Not(HasSubstr("longest")));
 }
 
 // With --join, a story and its excerpts are one cluster, whichever way the events state the relations.

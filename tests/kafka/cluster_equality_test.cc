@@ -106,7 +106,7 @@ class Equality {
 };
 
 TEST(ClusterEqualityLong, OfManyDocuments) {
-  constexpr size_t kDocuments = 100'000;
+  constexpr size_t kDocuments = 50'000;
   // Documents have timestamps a minute apart.
   Equality equality({{"tombstones", "key"},
                      {"on_update", "replace"},
@@ -144,7 +144,7 @@ TEST(ClusterEqualityLong, WithRelations) {
                      {"expire_after", "3d"},
                      {"kafka.batch_documents", "1000"},
                      {"cluster.ahead", "5000"}});
-  equality.sign(20'000);
+  equality.sign(10'000);
   const auto& events = equality.expected().events;
   EXPECT_GT(std::count_if(events.begin(), events.end(),
                           [](const Published& event) {
