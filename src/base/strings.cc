@@ -146,4 +146,13 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
   return nearest.empty() ? "" : " (did you mean " + nearest + "?)";
 }
 
+std::string write_duration(int64_t ms) {
+  if (ms == 0) return "0ms";
+  for (const auto& [unit, size] :
+       {std::pair<const char*, int64_t>{"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1000}}) {
+    if (ms % size == 0) return std::to_string(ms / size) + unit;
+  }
+  return std::to_string(ms) + "ms";
+}
+
 }  // namespace doppel

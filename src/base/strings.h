@@ -22,6 +22,9 @@ void append_json_bytes(std::string& out, std::string_view text);
 // Appends `ppm` millionths as a decimal fraction without trailing zeros: 1, 0.8, 0.913043.
 void append_json_ppm(std::string& out, uint32_t ppm);
 
+// A duration in the largest unit that is exact, at most days: "30d", "90s".
+std::string write_duration(int64_t ms);
+
 // Parses a number that is the whole text. Returns false if it is not one or too large for `out`.
 template <typename T>
 bool whole_number(std::string_view text, T& out) {

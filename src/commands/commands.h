@@ -78,6 +78,7 @@ std::optional<int> parse_flags(CLI::App& app, int argc, char** argv);
 
 // Loads the configuration from the file, the environment and the flags.
 absl::StatusOr<Config> load(const CommonFlags& flags);
+ConfigInputs config_inputs(const CommonFlags& flags);  // what load() reads
 
 // Breaks lines at `width`. Adds no line end at the end.
 std::string wrapped(std::string_view text, size_t width);

@@ -275,14 +275,16 @@ std::optional<int> parse_flags(CLI::App& app, int argc, char** argv) {
   }
 }
 
-absl::StatusOr<Config> load(const CommonFlags& flags) {
+ConfigInputs config_inputs(const CommonFlags& flags) {
   ConfigInputs inputs;
   const char* named = std::getenv("DOPPEL_CONFIG");
   inputs.file = !flags.config_file.empty() ? flags.config_file : named != nullptr ? named : "";
   inputs.environment = config_environment();
   inputs.sets = flags.sets;
-  return load_config(inputs);
+  return inputs;
 }
+
+absl::StatusOr<Config> load(const CommonFlags& flags) { return load_config(config_inputs(flags)); }
 
 int fail(std::string_view command, const absl::Status& error, int code) {
   return fail(command, std_sv(error.message()), code);

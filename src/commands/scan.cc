@@ -30,6 +30,7 @@
 #include "insight/scan_page.h"
 #include "insight/show.h"
 #include "open/setup.h"
+#include "state/scheme.h"
 
 namespace doppel {
 namespace {
@@ -459,8 +460,9 @@ int scan_main(int argc, char** argv) {
   if (flags.groups || page_on_stdout) flags.sink.output.clear();
 
   if (!flags.against.empty()) common.sets.emplace_back("against", absl::StrJoin(flags.against, ","));
-  absl::StatusOr<Config> config = load(common);
-  if (!config.ok()) return fail("scan", config.status(), kExitUsage);
+  absl::StatusOr<Config> config = load_config_of_index(config_inputs(common));
+  if (!config.ok())
+    return fail("scan", config.status(), says_differences(config.status()) ? kExitStopped : kExitUsage);
   if (flags.clusters && !config->options.state_directory.empty()) {
     return fail("scan",
                 "--clusters covers one whole run and cannot be continued: with --state write events (or "

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_join.h"
+#include "base/strings.h"
 #include "config/keys.h"
 #include "config/values.h"
 #include "engine/settings.h"

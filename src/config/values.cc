@@ -127,15 +127,6 @@ std::optional<int64_t> parse_duration(std::string_view text) {
   return static_cast<int64_t>(*ms);
 }
 
-std::string write_duration(int64_t ms) {
-  if (ms == 0) return "0ms";
-  for (const auto& [unit, size] :
-       {std::pair<const char*, int64_t>{"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1000}}) {
-    if (ms % size == 0) return fmt::format("{}{}", ms / size, unit);
-  }
-  return fmt::format("{}ms", ms);
-}
-
 std::vector<std::string> split_list(std::string_view text) {
   text = trimmed(text, kSpaces);
   if (text.size() >= 2 && text.front() == '[' && text.back() == ']')

@@ -25,7 +25,6 @@ std::string write_size(uint64_t bytes);
 
 // Milliseconds: "500ms", "90s", "15m", "12h", "30d", "2w". The unit is required.
 std::optional<int64_t> parse_duration(std::string_view text);
-std::string write_duration(int64_t ms);  // in the largest exact unit, at most days
 
 // Splits a list from the command line or the environment: "a, b", "[a, b]" or "a". Trims the items.
 std::vector<std::string> split_list(std::string_view text);

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/memory_limit.h"
 #include "base/status.h"
+#include "base/strings.h"
 #include "config/values.h"
 #include "engine/limits.h"
 #include "files/read/signed_reader.h"

@@ -7,6 +7,7 @@
 
 #include "absl/strings/cord.h"
 #include "base/status.h"
+#include "base/strings.h"
 
 namespace doppel {
 namespace {
@@ -30,12 +31,48 @@ uint64_t number(std::string_view digits) {
   return value;
 }
 
-// The setting that has this line, if the line has another name and the same value in millionths.
-const IndexSetting* in_millionths(std::string_view line) {
+const IndexSetting* setting_named(std::string_view name) {
   for (const IndexSetting& setting : index_settings())
-    if (setting.limit.unit == Limit::Unit::millionth && line == std::string(setting.name()) + "_ppm")
-      return &setting;
+    if (setting.name() == name) return &setting;
   return nullptr;
+}
+
+// The setting that this line has in another unit; nullptr: none.
+const IndexSetting* in_other_unit(std::string_view line) {
+  const size_t unit = std::min(line.rfind('_'), line.size());
+  const IndexSetting* const setting = setting_named(line.substr(0, unit));
+  if (setting == nullptr) return nullptr;
+  switch (setting->limit.unit) {
+    case Limit::Unit::millionth:
+      return line.substr(unit) == "_ppm" ? setting : nullptr;
+    case Limit::Unit::millisecond:
+      return line.substr(unit) == "_ms" ? setting : nullptr;
+    default:
+      return nullptr;
+  }
+}
+
+// Lines that follow from settings: if one of these differs, they are not worth a word.
+constexpr std::pair<std::string_view, std::string_view> kFollows[] = {
+    {"min_equal", "threshold"}, {"min_equal", "num_perm"},      {"min_equal", "report_from"},
+    {"min_equal", "relations"}, {"generation", "expire_after"}, {"watermark_rank", "expire_after"}};
+
+// The name of a normaliser, which a version follows; the default has only a version.
+std::string normaliser_kind(std::string_view stored) {
+  const std::string_view kind = stored.substr(0, stored.find('-'));
+  return std::string(kind == "loose" || kind == "none" ? kind : "default");
+}
+
+// Two values that differ, as people write them.
+std::pair<std::string, std::string> shown(const std::string& name, const std::string& a,
+                                          const std::string& b) {
+  if (name == "normaliser" && normaliser_kind(a) != normaliser_kind(b))
+    return {normaliser_kind(a), normaliser_kind(b)};
+  if (name != "expire_after") return {a, b};
+  const auto duration = [](const std::string& ms) {
+    return ms == "0" ? "never" : write_duration(static_cast<int64_t>(number(ms)));
+  };
+  return {duration(a), duration(b)};
 }
 
 bool has_relations(const std::map<std::string, std::string>& settings) {
@@ -61,8 +98,10 @@ std::map<std::string, std::string> scheme_settings(std::string_view lines) {
   const SchemeValues values = scheme_values(lines);
   std::map<std::string, std::string> out;
   for (const auto& [name, value] : values) {
-    if (const IndexSetting* const share = in_millionths(name)) {
-      out[std::string(share->name())] = fmt::format("{:g}", static_cast<double>(number(value)) / 1e6);
+    if (const IndexSetting* const setting = in_other_unit(name)) {
+      out[std::string(setting->name())] = setting->limit.unit == Limit::Unit::millionth
+                                              ? fmt::format("{:g}", static_cast<double>(number(value)) / 1e6)
+                                              : std::string(value);
     } else if (name != "passage") {
       out[std::string(name)] = value;
     } else if (const auto words = values.find("shingle_words"); words != values.end()) {
@@ -74,16 +113,11 @@ std::map<std::string, std::string> scheme_settings(std::string_view lines) {
 
 std::optional<std::string> StoredSettings::text(const IndexSetting& setting) const {
   if (setting.kept == IndexSetting::Kept::no || values_.empty()) return std::nullopt;
-  std::string name(setting.name());
-  if (setting.limit.unit == Limit::Unit::millisecond) name += "_ms";
-  const auto found = values_.find(name);
-  if (found == values_.end())
-    return setting.kept == IndexSetting::Kept::if_set ? std::optional(text_of(setting, IndexSettings()))
-                                                      : std::nullopt;
-  if (setting.name() != "normaliser") return found->second;
-  // A version follows the name; the default has only a version.
-  const std::string kind = found->second.substr(0, found->second.find('-'));
-  return kind == "loose" || kind == "none" ? kind : "default";
+  const auto found = values_.find(std::string(setting.name()));
+  if (found != values_.end())
+    return setting.name() == "normaliser" ? normaliser_kind(found->second) : found->second;
+  return setting.kept == IndexSetting::Kept::if_set ? std::optional(text_of(setting, IndexSettings()))
+                                                    : std::nullopt;
 }
 
 std::optional<uint64_t> StoredSettings::number(const std::string& name) const {
@@ -104,6 +138,18 @@ std::vector<std::string> scheme_differences(std::string_view stored, std::string
           side->erase(std::string(setting.name()));
     }
   }
+  // A setting that is kept only if it is set has its default on the other side.
+  for (const IndexSetting& setting : index_settings()) {
+    const std::string name(setting.name());
+    if (setting.kept != IndexSetting::Kept::if_set || before.contains(name) == after.contains(name)) continue;
+    (before.contains(name) ? after : before)[name] = text_of(setting, IndexSettings());
+  }
+  for (const auto& [line, cause] : kFollows) {
+    const auto was = before.find(std::string(cause)), now_is = after.find(std::string(cause));
+    if (was == before.end() || now_is == after.end() || was->second == now_is->second) continue;
+    before.erase(std::string(line));
+    after.erase(std::string(line));
+  }
   std::vector<std::string> out;
   for (const auto& [name, value] : before) {
     const auto other = after.find(name);
@@ -113,7 +159,8 @@ std::vector<std::string> scheme_differences(std::string_view stored, std::string
       out.push_back(fmt::format("{}: the index was made with {}, now it is not set{}", name, value,
                                 asked(name, value)));
     } else if (other->second != value) {
-      std::string line = fmt::format("{}: the index was made with {}, now {}", name, value, other->second);
+      const auto [was, now_is] = shown(name, value, other->second);
+      std::string line = fmt::format("{}: the index was made with {}, now {}", name, was, now_is);
       if (name == "hash_key_fingerprint")
         line += "; its key belongs in hash.key of the state directory, or in hash_key_file";
       line += asked(name, value);
@@ -178,8 +225,8 @@ std::string_view value_of(const Values& values, std::string_view name) {
 // By the name of the setting, or of its line.
 bool is_accepted(const std::vector<std::string>& accepted, std::string_view name) {
   return std::any_of(accepted.begin(), accepted.end(), [&](std::string_view given) {
-    const IndexSetting* const share = in_millionths(given);
-    return (share != nullptr ? share->name() : given) == name;
+    const IndexSetting* const setting = in_other_unit(given);
+    return (setting != nullptr ? setting->name() : given) == name;
   });
 }
 

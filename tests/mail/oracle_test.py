@@ -40,6 +40,15 @@ def body(rng, letters):
     return "\n".join(lines).strip("\n ") + "\n"
 
 
+def may_be_utf8(text, charset):
+    """Whether the bytes of a text in another charset are valid UTF-8, as hardly a text in a language is: doppel reads them as UTF-8."""
+    raw = text.encode(charset)
+    try:
+        return charset != "utf-8" and not raw.isascii() and raw.decode() != text
+    except ValueError:
+        return False
+
+
 def mail(rng, number):
     charset = rng.choice(list(CHARSETS))
     letters = CHARSETS[charset]
@@ -59,6 +68,8 @@ def mail(rng, number):
             to.set_content(text, charset=charset, cte="base64")
 
     text = body(rng, letters)
+    while may_be_utf8(text, charset):
+        text = body(rng, letters)
     plain(message, text)
     if rng.random() < 0.3:
         message.add_alternative(PAGE.format(words(rng, "abcdef", 60)), subtype="html")

@@ -81,7 +81,7 @@ TEST_F(Room, AnotherMaxMemoryIsRefusedByItsName) {
   EXPECT_THAT(refusal(), HasSubstr("\n  max_memory: the index was made with 1073741824, now 2147483648"));
   EXPECT_THAT(refusal(), Not(HasSubstr("documents")));
   o_.max_memory = 0;
-  EXPECT_THAT(refusal(), HasSubstr("\n  max_memory: the index was made with 1073741824, now it is not set"));
+  EXPECT_THAT(refusal(), HasSubstr("\n  max_memory: the index was made with 1073741824, now 0"));
   EXPECT_THAT(refusal(), Not(HasSubstr("documents")));
 }
 
@@ -154,7 +154,7 @@ TEST(RuleInForce, OfEarlierVersions) {
   EXPECT_EQ(rule_in_force("max_documents=8\n", both, {}), both);
   // Without any earlier limit, it is a change.
   EXPECT_THAT(rule_differences("", now, {}),
-              ElementsAre("max_memory: the index was made without it, now 200"));
+              ElementsAre("max_memory: the index was made with 0, now 200"));
   EXPECT_THAT(rule_differences("max_documents=7\n", "max_documents=8\n", {}),
               ElementsAre("max_documents: the index was made with 7, now 8"));
 }

@@ -1,13 +1,12 @@
 // Schemes as "name=value" lines.
 #include "state/scheme.h"
-#include "engine/settings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "engine/rule.h"
+#include "engine/settings.h"
 
 namespace doppel {
 namespace {
@@ -15,6 +14,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::SizeIs;
+using testing::UnorderedElementsAre;
 
 TEST(Scheme, ALineByItsName) {
   EXPECT_EQ(scheme_line("a=1\nb=2=3\n", "b=9\n"), "b=2=3\n");
@@ -32,11 +33,11 @@ TEST(Scheme, DifferencesAreInTheNamesOfSettings) {
   rule.relations = {.contained = true, .passage = 60};
   const std::string lines = describe_rule(rule);
   EXPECT_THAT(rule_differences(lines, without_relations, {}),
-              ElementsAre("relations: the index was made with near,contained, now it is not set"));
+              ElementsAre("relations: the index was made with near,contained, now near"));
   EXPECT_THAT(rule_differences(without_relations, lines, {}),
-              ElementsAre("relations: the index was made without it, now near,contained"));
+              ElementsAre("relations: the index was made with near, now near,contained"));
   EXPECT_THAT(scheme_differences(with.describe(), Scheme().describe()),
-              ElementsAre("relations: the index was made with passages of 64 words, now it is not set"));
+              ElementsAre("relations: the index was made with passages of 64 words, now near"));
   rule.relations.containment_ppm = 900'000;
   rule.threshold_ppm = 700'000;
   EXPECT_THAT(rule_differences(lines, describe_rule(rule), {}),
@@ -47,6 +48,30 @@ TEST(Scheme, DifferencesAreInTheNamesOfSettings) {
   longer.passage = 76;
   EXPECT_THAT(scheme_differences(with.describe(), longer.describe()),
               ElementsAre("passage_words: the index was made with 64, now 80"));
+}
+
+// What follows from a setting has no line of its own.
+TEST(Scheme, OneLineForOneSetting) {
+  const std::string before = describe_rule(make_rule(.8, .995, 128).value());
+  Rule rule = make_rule(.7, .995, 128, 18, 6).value();
+  rule.expire_after_ms = 2'592'000'000;
+  rule.replace = true;
+  const std::string now = describe_rule(rule);
+  EXPECT_THAT(scheme_differences(before, now),
+              UnorderedElementsAre(HasSubstr("bands: "), HasSubstr("rows: "),
+                                   "threshold: the index was made with 0.8, now 0.7",
+                                   "expire_after: the index was made with never, now 30d",
+                                   "on_update: the index was made with keep, now replace"));
+  EXPECT_THAT(rule_differences(before, now, {"threshold", "expire_after_ms", "on_update"}), SizeIs(2));
+  EXPECT_THAT(rule_differences(before, now, {"threshold_ppm", "expire_after", "on_update"}), SizeIs(2));
+  Rule same_threshold = make_rule(.8, .995, 128).value();
+  same_threshold.min_equal = 1;  // as another version would have it
+  EXPECT_THAT(scheme_differences(before, describe_rule(same_threshold)),
+              ElementsAre(HasSubstr("min_equal: ")));
+  Scheme loose;
+  loose.normalisation = Normalisation::loose;
+  EXPECT_THAT(scheme_differences(Scheme().describe(), loose.describe()),
+              ElementsAre("normaliser: the index was made with default, now loose"));
 }
 
 TEST(Scheme, WhatSignedRecordsWereSignedWith) {
@@ -63,7 +88,7 @@ TEST(Scheme, WhatSignedRecordsWereSignedWith) {
   // Only a signer that has read pages in WARC files knows this one.
   EXPECT_THAT(signed_differences("pages=1\n", ""), IsEmpty());
   EXPECT_THAT(signed_differences("", "pages=1\n"), IsEmpty());
-  EXPECT_THAT(signed_differences("pages=1\n", "pages=2\n"), testing::SizeIs(1));
+  EXPECT_THAT(signed_differences("pages=1\n", "pages=2\n"), SizeIs(1));
 }
 
 // An index is handed on with the lines that say how its texts were made.
