@@ -153,8 +153,7 @@ TEST(RuleInForce, OfEarlierVersions) {
             "max_documents=8\nmax_memory=200\ndocuments_in_memory=7\n");
   EXPECT_EQ(rule_in_force("max_documents=8\n", both, {}), both);
   // Without any earlier limit, it is a change.
-  EXPECT_THAT(rule_differences("", now, {}),
-              ElementsAre("max_memory: the index was made with 0, now 200"));
+  EXPECT_THAT(rule_differences("", now, {}), ElementsAre("max_memory: the index was made with 0, now 200"));
   EXPECT_THAT(rule_differences("max_documents=7\n", "max_documents=8\n", {}),
               ElementsAre("max_documents: the index was made with 7, now 8"));
 }
