@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "doppel/version.h"
-#include "engine/limits.h"
+#include "engine/settings.h"
 #include "metrics/kafka_metrics.h"
 #include "state/index_log.h"
 

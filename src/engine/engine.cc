@@ -11,7 +11,6 @@
 #include "base/faults.h"
 #include "base/status.h"
 #include "engine/bodies.h"
-#include "engine/limits.h"
 
 namespace doppel {
 

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "engine/limits.h"
+#include "engine/settings.h"
 
 namespace doppel {
 namespace {

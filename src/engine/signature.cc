@@ -12,7 +12,7 @@
 #include "doppel/lsh_index.h"
 #include "doppel/signature.h"
 #include "engine/engine.h"
-#include "engine/limits.h"
+#include "engine/settings.h"
 #include "sketch/sketch.h"
 #include "text/shingler.h"
 

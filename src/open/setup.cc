@@ -16,7 +16,7 @@
 #include "base/status.h"
 #include "base/strings.h"
 #include "config/values.h"
-#include "engine/limits.h"
+#include "engine/settings.h"
 #include "files/read/signed_reader.h"
 #include "files/write/outputs.h"
 #include "fmt/format.h"
