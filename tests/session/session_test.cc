@@ -77,6 +77,7 @@ TEST_F(SessionTest, ContinuesWhereItWas) {
   EXPECT_EQ(session->recovered().source_position, "here");
   EXPECT_EQ(session->recovered().sink_position, "there");
   EXPECT_EQ(insert(*session, "c", "one two three four five six").verdict, Verdict::duplicate);
+  EXPECT_EQ(last_record("index").sink_position, "there");  // as before this start
   EXPECT_TRUE(session->commit_outputs("elsewhere").ok());
   EXPECT_TRUE(session->checkpoint().ok());
   EXPECT_EQ(session->state()->checkpoint_stats().made, 1u);
@@ -92,12 +93,15 @@ TEST_F(SessionTest, WithoutADirectoryItOnlyCounts) {
   EXPECT_EQ(insert(*session, "a", "one two three four five six").verdict, Verdict::unique);
   EXPECT_EQ(session->documents(), 1u);
   EXPECT_GT(session->memory_bytes(), before);
+  const auto of_index = [](Session& any) { return any.engine().originals().stats().memory_bytes(); };
+  EXPECT_EQ(session->memory_bytes(), of_index(*session) + session->own_bodies().bytes());
   EXPECT_TRUE(session->checkpoint().ok());
 
   in_memory.temporary_directory = folder_.path();
   const auto in_a_file = Session::open(in_memory).value();
   EXPECT_EQ(insert(*in_a_file, "a", "one two three four five six").verdict, Verdict::unique);
   EXPECT_GT(in_a_file->own_bodies().bytes(), 0u);
+  EXPECT_EQ(in_a_file->memory_bytes(), of_index(*in_a_file));
 }
 
 TEST_F(SessionTest, FindsDocumentsByTheirNamesWhoeverInsertedThem) {
