@@ -169,6 +169,16 @@ TEST_F(SessionTest, KeepsTheBandsOfItsIndex) {
   EXPECT_EQ(session->engine().options().rule.banding, (Banding{18, 6}));
 }
 
+TEST_F(SessionTest, KeepsHowManyOriginalsItsMemoryWasFor) {
+  for (const uint64_t now : {uint64_t{70}, uint64_t{50}}) {
+    SessionOptions limited = options();
+    set_room(limited.engine.rule, 1'000'000, now, 0);
+    const auto session = Session::open(limited).value();
+    EXPECT_EQ(session->engine().options().rule.max_documents, 70u);
+    insert(*session, std::to_string(now), "one two three four five six");
+  }
+}
+
 TEST_F(SessionTest, OpensNothingThatItsCallerOrKafkaForbids) {
   SessionOptions refused = options();
   refused.check = [](const Recovered&) { return absl::FailedPreconditionError("no"); };

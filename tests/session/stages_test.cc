@@ -145,6 +145,27 @@ TEST_P(StagesTest, FindTheNearestOriginals) {
   EXPECT_EQ(nearest(1), (Found{{1}, {3}, {}, {1}, {2}, {}}));
 }
 
+TEST_P(StagesTest, CountWhatTheyLeaveUnchecked) {
+  EngineOptions options;
+  options.rule = make_rule(.8, .995, 128, 64, 2).value();
+  options.rule.max_checks = 1;
+  const std::unique_ptr<Bodies> bodies = memory_bodies();
+  Engine engine(options, *bodies);
+  Stages stages(engine, GetParam());
+  Signer signer = engine.make_signer();
+  Work work;
+  for (const std::string& text : {text_with(14, "late"), text_with(14), text_with(0)}) {
+    stages.sign(work, 1, [&](int, size_t, SignedDocument& out, uint8_t* slices) {
+      out.action = SignedDocument::Action::judge;
+      signer.sign(text, {}, out, slices);
+    });
+    MatchCounters counters;
+    ASSERT_TRUE(stages.match(work, counters).ok());
+    ASSERT_TRUE(stages.resolve(engine, work).ok());
+    EXPECT_EQ(counters.checks_capped, text == text_with(0) ? 1u : 0u);
+  }
+}
+
 TEST_P(StagesTest, DoEachPartOnce) {
   const EngineOptions options;
   const std::unique_ptr<Bodies> bodies = memory_bodies();
