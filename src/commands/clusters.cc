@@ -24,7 +24,7 @@ namespace {
 struct Member {
   std::string id, event_id, date, kind;  // no kind: the original
   uint32_t similarity_ppm = 0;
-  uint64_t shingles = 0;  // as its relations say; 0: it has none
+  uint64_t shingles = 0;  // computed from its relations; 0 without relations
 };
 
 // The shingles of a text of which `shared` are this share.

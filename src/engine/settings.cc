@@ -82,8 +82,6 @@ using Group = IndexSetting::Group;
 using Kept = IndexSetting::Kept;
 using Unit = Limit::Unit;
 
-constexpr int64_t kSizeMost = int64_t{1} << 50;
-
 constexpr Limit named(std::string_view name, int64_t least = 0, int64_t most = 0, Unit unit = Unit::one) {
   return {name, least, most, unit};
 }
@@ -117,7 +115,8 @@ constexpr IndexSetting kSettings[] = {
      "time, not by the clock."},
     {Group::rule, limits::kMaxDocuments, &S::max_documents, Kept::if_set, std::nullopt,
      "The most originals that are kept. When there would be more, the oldest is removed. 0: no limit."},
-    {Group::rule, named("max_memory", 0, kSizeMost, Unit::byte), &S::max_memory, Kept::if_set, std::nullopt,
+    {Group::rule, named("max_memory", 0, limits::kMemory.most, Unit::byte), &S::max_memory, Kept::if_set,
+     std::nullopt,
      "The memory for all of doppel. doppel computes from it how many originals fit beside the buffers; the "
      "smaller one of this and max_documents applies. 0: no limit."},
 
