@@ -36,7 +36,7 @@ class Stream {
       // Half of the copies repeat one of the last documents, which no limit has removed.
       const size_t recent = std::min<size_t>(texts_.size(), random_() % 2 == 0 ? 500 : texts_.size());
       words = texts_[texts_.size() - 1 - random_() % recent];
-      if (random_() % 4 == 0) words.resize(words.size() / 2);  // a part
+      if (words.size() > 20 && random_() % 4 == 0) words.resize(words.size() / 2);  // a part
       for (uint64_t edits = random_() % 8; edits > 0; --edits)
         words[random_() % words.size()] = static_cast<uint32_t>(random_());
     } else {
