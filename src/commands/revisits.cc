@@ -114,6 +114,11 @@ void print_report(const RewriteReport& report, const Counts& events, const Revis
             report.bytes == 0 ? "" : fmt::format(" ({:.1f} %)", 100.0 * saved / report.bytes));
   print_err("  before {} bytes, now {}\n", report.bytes, report.written);
   if (report.packed != 0) print_err("  {} written\n", counted(report.packed, "WACZ file"));
+  for (const auto& [wacz, others] : report.needs) {
+    for (const auto& [path, count] : others)
+      print_err("  {} does not replay without {}: {} of its revisit records refer to it\n", wacz, path,
+                with_commas(count));
+  }
   if (report.arcs != 0)
     print_err("  {} ARC files are not written again, because they have no revisit records\n",
               with_commas(report.arcs));

@@ -23,6 +23,7 @@ using Fault = beast::http::error;
 using FaultCode = beast::error_code;
 
 constexpr std::string_view kEnd = "\r\n\r\n";
+constexpr size_t kLastChunk = 5;  // bytes of the shortest one
 
 std::string_view view(beast::string_view text) { return {text.data(), text.size()}; }
 
@@ -48,6 +49,7 @@ class Framing::Parser : public beast::http::basic_parser<true> {
  public:
   explicit Parser(Head& head) : head_(head) {}
   bool headed = false;
+  bool waits = false;  // the last bytes were too few
   std::string_view piece;
   size_t hosts = 0, lengths = 0, codings = 0;
   bool coding_is_chunked = false, http11 = false;
@@ -157,11 +159,13 @@ Framing::Got Framing::read(std::string_view& bytes) {
   if (parser_ == nullptr) return read_head(bytes);
   Parser& p = *parser_;
   while (!p.is_done()) {
-    if (bytes.empty()) return Got::more;
+    // Beast asserts that it is not asked again about a last chunk that cannot be complete.
+    if (bytes.empty() || (p.waits && bytes.size() < kLastChunk)) return Got::more;
     FaultCode failed;
     p.piece = {};
     bytes.remove_prefix(p.put(boost::asio::buffer(bytes.data(), bytes.size()), failed));
-    if (failed == Fault::need_more) {
+    p.waits = failed == Fault::need_more;
+    if (p.waits) {
       return bytes.size() > most_ ? refuse(400, "the line before a chunk is too long") : Got::more;
     }
     if (failed) return refuse(400, "the chunks of the body are malformed");

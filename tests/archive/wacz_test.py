@@ -94,6 +94,18 @@ def check(binary, python, work):
     same("captures", [line[:2] for line in lines], old_captures)
     run(binary, "scan", "-q", "-o", work / "events2", again)
 
+    # Of two with the same captures, the second does not replay alone any more. It says so.
+    second = work / "second.wacz"
+    second.write_bytes(made.read_bytes())
+    run(binary, "scan", "-q", "-o", work / "both", made, second)
+    said = run(binary, "revisits", work / "both", "--rewrite", work / "out2", "--wacz", "--verify", second).stderr
+    with zipfile.ZipFile(work / "out2" / "second.wacz") as new:
+        needs = json.loads(new.read("datapackage.json")).get("relation")
+    same("what it needs", needs, {"requires": [{"filename": "in.wacz"}]})
+    if "second.wacz does not replay without" not in said:
+        sys.exit(f"not said:\n{said}")
+    run(python.parent / "wacz", "validate", "-f", work / "out2" / "second.wacz")
+
     # One that is an input is not replaced, and one whose file cannot be read stays in parts.
     done = run(binary, "revisits", work / "events", "--rewrite", work, "--wacz", made, expect=2)
     if "is in" not in done.stderr and "overwrite" not in done.stderr:

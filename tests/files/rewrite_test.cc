@@ -266,6 +266,47 @@ TEST_F(RewriteOne, ACopyIsReplacedOnceWhateverTheEventsRepeat) {
   EXPECT_EQ(rewriter_->report().replaced, 1u);
 }
 
+// Players look up the original of a crawler's revisit record by the key of its URI and the digest, and of
+// several captures they take the nearest in time. So other spellings of the URI and another date count.
+TEST_F(RewriteOne, WhatPlayersNeedForARevisitRecordStays) {
+  const auto refers = [](const std::string& uri, const std::string& date) {
+    return (uri.empty() ? "" : "WARC-Refers-To-Target-URI: " + uri + "\r\n") +
+           (date.empty() ? "" : "WARC-Refers-To-Date: " + date + "\r\n");
+  };
+  const std::string date = "2024-05-07T07:08:09Z", http = "HTTP/1.1 200 OK\r\n\r\n";
+  const std::string digest = fmt::format("sha1:{}", std::hash<std::string>()(body_));
+  const auto reasons = [&](const std::string& original, Put revisit) {
+    revisit.type = "revisit";
+    revisit.http = http;
+    if (revisit.digest.empty()) revisit.digest = digest;
+    return kept(second_of_first, {{.body = body_, .uri = original},
+                                  {.body = body_, .date = date, .uri = "https://www.b/x"},
+                                  std::move(revisit)});
+  };
+  const auto protects = [&](const Put& revisit) {
+    EXPECT_THAT(reasons("http://a/0", revisit),
+                UnorderedElementsAre(Pair("a revisit record of the crawler refers to it", 1)));
+  };
+  protects({.more = refers("https://www.b/x", date)});
+  protects({.more = refers("HTTP://B:80/x", date)});
+  protects({.more = refers("http://b/x", "2023-01-01T00:00:00Z")});  // no capture has this date
+  protects({.more = refers("http://b/x", "")});
+  protects({.more = refers("http://b/x", ""), .digest = " "});
+  protects({.more = refers("", date), .uri = "http://b/x"});
+  protects({.more = refers("", ""), .digest = " ", .uri = "http://b/x"});  // as for "not modified"
+
+  const auto replaces = [&](const std::string& original, const Put& revisit) {
+    EXPECT_THAT(reasons(original, revisit), UnorderedElementsAre());
+    EXPECT_EQ(rewriter_->report().replaced, 1u);
+    ASSERT_TRUE(rewriter_->verify().ok());
+    EXPECT_THAT(rewriter_->report().problems, testing::IsEmpty());
+  };
+  replaces("http://a/0", {.more = refers("http://b/y", "2023-01-01T00:00:00Z")});
+  replaces("http://a/0", {.more = refers("http://b/x", "2023-01-01T00:00:00Z"), .digest = "sha1:other"});
+  // Players find the original under the same key.
+  replaces("http://b/x", {.more = refers("http://b/x", "2023-01-01T00:00:00Z")});
+}
+
 // Of records that are each other's copies by the events of several runs, one stays.
 TEST_F(RewriteOne, AnOriginalIsNeverReplaced) {
   const auto circle = [](std::vector<Put>& puts) {

@@ -9,8 +9,10 @@
 #include <fstream>
 #include <latch>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "http/framing.h"
 #include "http/raw_client.h"
 #include "http/server.h"
 
@@ -155,6 +157,57 @@ TEST(Framing, WhatIsMalformedIsRefusedAndClosed) {
     EXPECT_EQ(smuggled.exchange(0), 0);
   }
   EXPECT_EQ(body_of(get(server->port(), "/hello")), "hi\n");
+}
+
+// What a connection says that receives these pieces: bodies, or "refused".
+std::vector<std::string> read(const std::vector<std::string_view>& pieces) {
+  Framing framing(1024);
+  std::vector<std::string> out;
+  std::string kept, body;
+  for (const std::string_view piece : pieces) {
+    kept += piece;
+    std::string_view bytes = kept;
+    for (Framing::Got got; (got = framing.read(bytes)) != Framing::Got::more;) {
+      if (got == Framing::Got::refused) return out.emplace_back("refused"), out;
+      if (got == Framing::Got::piece) body += framing.piece();
+      if (got != Framing::Got::end) continue;
+      out.push_back(std::exchange(body, {}));
+      framing.begin();
+      if (bytes.empty()) break;
+    }
+    kept = std::string(bytes);
+  }
+  return out;
+}
+
+// Beast 1.74 asserts that a last chunk without another one before it comes at once.
+TEST(Framing, ChunksMayComeInAnyPieces) {
+  const std::string head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+  for (const std::string_view chunks :
+       {"0\r\n\r\n"sv, "000\r\n\r\n"sv, "0;a=b\r\n\r\n"sv, "0\r\nX: y\r\n\r\n"sv, "5\r\nhello\r\n0\r\n\r\n"sv,
+        "2\r\nhe\r\n3\r\nllo\r\n0\r\nX: y\r\n\r\n"sv}) {
+    SCOPED_TRACE(chunks);
+    const auto expected = read({head, chunks});
+    EXPECT_THAT(expected, ::testing::ElementsAre(chunks[0] == '0' ? "" : "hello"));
+    for (size_t i = 0; i <= chunks.size(); ++i) {
+      for (size_t j = i; j <= chunks.size(); ++j)
+        EXPECT_EQ(read({head, chunks.substr(0, i), chunks.substr(i, j - i), chunks.substr(j)}), expected);
+    }
+    std::vector<std::string_view> bytes{head};
+    for (size_t i = 0; i < chunks.size(); ++i) bytes.push_back(chunks.substr(i, 1));
+    EXPECT_EQ(read(bytes), expected);
+  }
+}
+
+TEST(Framing, WhatIsMalformedMayComeInAnyPieces) {
+  for (const Malformed& one : kMalformed) {
+    SCOPED_TRACE(std::string(one.source) + ": " + std::string(one.bytes));
+    const std::string all = std::string(one.bytes) + "GET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    const std::vector<std::string> expected = read({all});
+    std::vector<std::string_view> bytes;
+    for (size_t i = 0; i < all.size(); ++i) bytes.push_back(std::string_view(all).substr(i, 1));
+    EXPECT_EQ(read(bytes), expected);
+  }
 }
 
 // How long a GET takes on a connection of its own.

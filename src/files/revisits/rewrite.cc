@@ -58,6 +58,9 @@ std::string_view no_response(const RecordAt& at, const WarcRecord& record) {
   return {};
 }
 
+// By which players find the original of a revisit record.
+size_t lookup_of(std::string_view uri, std::string_view digest) { return absl::HashOf(surt(uri), digest); }
+
 // Removes the temporary files of these outputs whose processes were killed.
 void remove_left_over(const std::map<std::string, size_t>& outputs) {
   std::set<fs::path> folders;
@@ -127,6 +130,7 @@ struct Rewriter::State {
   absl::flat_hash_map<PayloadGroups::Key, Placed> placed;  // by the keys of `groups`
   Digester digester{random_key()};
   absl::flat_hash_set<WarcPlace> replaced, needed;
+  absl::flat_hash_set<size_t> replaced_keys;  // how players look up what was replaced: lookup_of()
   absl::flat_hash_map<WarcPlace, Original> originals;
   absl::flat_hash_map<size_t, std::vector<Replacement>> replacements;  // by number of the file
   std::vector<std::string> written;                                    // paths of outputs
@@ -269,7 +273,8 @@ absl::Status Rewriter::State::compare(const NamedRecord& named, const WarcPlace&
   if (parse_time(kept_record.date) > parse_time(record.date)) return invalid("its original is later");
   if (records.answers_post(kept_record, kept.head))
     return invalid("its original answers a POST request, so players do not find it by its URI");
-  if (records.is_referred_to(record)) return invalid("a revisit record of the crawler refers to it");
+  if (records.is_referred_to(record, named.digest, kept_record))
+    return invalid("a revisit record of the crawler refers to it");
   if (record.record_id == kept_record.record_id ||
       (record.target_uri == kept_record.target_uri && record.date == kept_record.date))
     return invalid("its original has the same id, or URI and date, by which players look it up");
@@ -286,6 +291,8 @@ absl::Status Rewriter::State::compare(const NamedRecord& named, const WarcPlace&
     if (!place.ok()) return absl::ResourceExhaustedError(place.status().message());
     replacements[copy.file].push_back({copy.offset, at->end, *place, packed.size()});
     const absl::StatusOr<HttpResponse> http = parse_http_response(at->http_head);
+    const InputFile& other = files.file(original.file);
+    if (!file.member.empty() && other.path != file.path) ++report.needs[file.path][other.path];
     const uint64_t stored = at->end - copy.offset;
     for (RewritePart* part : {&report.hosts[site_of(record.target_uri)],
                               &report.types[type_of(http.ok() ? http->content_type : std::string_view())]}) {
@@ -295,6 +302,7 @@ absl::Status Rewriter::State::compare(const NamedRecord& named, const WarcPlace&
     }
   }
   replaced.insert(copy);
+  replaced_keys.insert(lookup_of(record.target_uri, named.digest));
   needed.insert(original);
   return absl::OkStatus();
 }
@@ -436,7 +444,10 @@ absl::Status Rewriter::estimate() {
 
 absl::Status Rewriter::pack() {
   for (const auto& [parts, original] : state_->packages) {
-    const absl::Status packed = write_wacz(original, parts, parts.substr(0, parts.size() - kParts.size()));
+    std::vector<std::string> needs;
+    for (const auto& [path, count] : state_->report.needs[original]) needs.push_back(path);
+    const absl::Status packed =
+        write_wacz(original, parts, needs, parts.substr(0, parts.size() - kParts.size()));
     if (absl::IsFailedPrecondition(packed)) {
       state_->problem(std::string(packed.message()));
       continue;
@@ -466,15 +477,16 @@ absl::Status Rewriter::verify() {
   for (size_t i = 0; i < s.files.size(); ++i) {
     if (!s.files.chosen(i)) all.push_back(s.files.file(i));
   }
-  const auto key_of = [](std::string_view uri, std::string_view date, std::string_view digest) {
-    return absl::HashOf(surt(uri), cdxj_time(date), digest);
+  const auto dated = [](size_t lookup, std::string_view date) {
+    return absl::HashOf(lookup, cdxj_time(date));
   };
   struct Wanted {
     size_t key = 0;
+    bool made = false;  // by this run
     std::string place, original;
   };
   std::vector<Wanted> wanted;
-  absl::flat_hash_set<size_t> captures;
+  absl::flat_hash_set<size_t> captures;  // with their dates and without
   for (const InputFile& file : all) {
     const auto visit = [&](const Record& stored) {
       const absl::StatusOr<WarcRecord> record = parse_warc_record(stored.value);
@@ -483,20 +495,26 @@ absl::Status Rewriter::verify() {
           !s.records.answers_post(*record, stored.value.substr(0, record->head_bytes))) {
         std::string digest(record->payload_digest);
         if (digest.empty()) digest = payload_digest_of(*record, stored.rest.get());
-        captures.insert(key_of(record->target_uri, record->date, digest));
+        const size_t lookup = lookup_of(record->target_uri, digest);
+        captures.insert({lookup, dated(lookup, record->date)});
       }
-      if (!stored.warc_offset || s.new_records.erase({file.shown(), *stored.warc_offset}) == 0) return;
-      wanted.push_back({key_of(record->refers_to_uri, record->refers_to_date, record->payload_digest),
-                        fmt::format("{}: byte {}", file.shown(), *stored.warc_offset),
-                        fmt::format("{} of {} with {}", record->refers_to_uri, record->refers_to_date,
-                                    record->payload_digest)});
+      const bool made = stored.warc_offset && s.new_records.erase({file.shown(), *stored.warc_offset}) > 0;
+      if (!made && record->type != WarcType::revisit) return;
+      const std::string_view uri = record->refers_to_uri.empty() ? record->target_uri : record->refers_to_uri;
+      const size_t lookup = lookup_of(uri, record->payload_digest);
+      // A crawler's revisit record finds what it found before, unless that was replaced.
+      if (!made && !s.replaced_keys.contains(lookup)) return;
+      wanted.push_back(
+          {made ? dated(lookup, record->refers_to_date) : lookup, made,
+           fmt::format("{}: byte {}", file.shown(), stored.warc_offset.value_or(0)),
+           fmt::format("{} of {} with {}", uri, record->refers_to_date, record->payload_digest)});
     };
     RETURN_IF_ERROR(each_warc_record(file, visit, problems));
   }
   for (std::string& problem : problems) s.problem(std::move(problem));
   for (const Wanted& one : wanted) {
     if (captures.contains(one.key)) {
-      ++s.report.verified;
+      s.report.verified += one.made ? 1 : 0;
     } else {
       s.problem(
           fmt::format("{}: the original of this revisit record is not found: {}", one.place, one.original));

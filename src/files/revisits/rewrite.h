@@ -33,7 +33,9 @@ struct RewriteReport {
   std::vector<std::string> problems;                  // complete messages about inputs; at most twenty
   uint64_t more_problems = 0;                         // messages beyond these
   std::map<std::string, RewritePart> hosts, types;
-  uint64_t packed = 0;    // WACZ files
+  uint64_t packed = 0;  // WACZ files
+  // By WACZ file: how many of its new revisit records refer to which other file. It does not replay alone.
+  std::map<std::string, std::map<std::string, uint64_t>> needs;
   uint64_t verified = 0;  // revisit records whose original verify() has found
 };
 
@@ -82,8 +84,10 @@ class Rewriter {
 
 // Writes a WACZ file again (https://specs.webrecorder.net/wacz): with other WARC files, and with the pages,
 // the metadata and everything else that it had. The index and the digests are computed again. `to` is made
-// from the WACZ file `original` and the files in `folder`/archive. FailedPrecondition: a WARC file of the
+// from the WACZ file `original` and the files in `folder`/archive. `needs` are files without which it does
+// not replay: datapackage.json names them as Browsertrix does. FailedPrecondition: a WARC file of the
 // original is not there, so that it would be lost.
-absl::Status write_wacz(const std::string& original, const std::string& folder, const std::string& to);
+absl::Status write_wacz(const std::string& original, const std::string& folder,
+                        const std::vector<std::string>& needs, const std::string& to);
 
 }  // namespace doppel

@@ -181,7 +181,8 @@ absl::Status write_index(const std::vector<std::string>& paths, const std::strin
 }
 
 // The description of the package, with what the original's maker said about it.
-std::string datapackage(std::string_view original, const std::vector<Member>& members) {
+std::string datapackage(std::string_view original, const std::vector<Member>& members,
+                        const std::vector<std::string>& needs) {
   std::vector<std::string> parts = members_without(original, {"resources", "software", "modified"});
   const auto add = [&](std::string_view name, std::string_view text) {
     std::string part;
@@ -197,6 +198,16 @@ std::string datapackage(std::string_view original, const std::vector<Member>& me
   }
   add("modified", absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::Now(), absl::UTCTimeZone()));
   add("software", fmt::format("doppel {}", DOPPEL_VERSION_STRING));
+  const auto says = [](std::string_view part) { return part.starts_with("\"relation\""); };
+  if (!needs.empty() && std::none_of(parts.begin(), parts.end(), says)) {
+    std::vector<std::string> files;
+    for (const std::string& path : needs) {
+      std::string one = "{\"filename\":";
+      append_json_string(one, path.substr(path.rfind('/') + 1));
+      files.push_back(std::move(one) + "}");
+    }
+    parts.push_back(fmt::format(R"("relation":{{"requires":[{}]}})", absl::StrJoin(files, ",")));
+  }
   std::vector<std::string> resources;
   for (const Member& member : members) {
     std::string one = "{\"name\":";
@@ -212,7 +223,8 @@ std::string datapackage(std::string_view original, const std::vector<Member>& me
 
 }  // namespace
 
-absl::Status write_wacz(const std::string& original, const std::string& folder, const std::string& to) {
+absl::Status write_wacz(const std::string& original, const std::string& folder,
+                        const std::vector<std::string>& needs, const std::string& to) {
   ASSIGN_OR_RETURN(const WaczContents contents, contents_of_wacz(original));
   std::vector<std::string> warcs, members = contents.warc_members;
   std::sort(members.begin(), members.end());
@@ -233,7 +245,7 @@ absl::Status write_wacz(const std::string& original, const std::string& folder, 
   for (size_t i = 0; i < warcs.size(); ++i) RETURN_IF_ERROR(zip.add_file(members[i], warcs[i]));
   RETURN_IF_ERROR(zip.add_file("indexes/index.cdx", index));
   for (const WaczMember& member : contents.others) RETURN_IF_ERROR(zip.add(member.name, member.bytes));
-  RETURN_IF_ERROR(zip.add("datapackage.json", datapackage(contents.datapackage, zip.members())));
+  RETURN_IF_ERROR(zip.add("datapackage.json", datapackage(contents.datapackage, zip.members(), needs)));
   const std::string digest = zip.members().back().sha256;
   RETURN_IF_ERROR(zip.add("datapackage-digest.json",
                           fmt::format("{{\"path\":\"datapackage.json\",\"hash\":\"sha256:{}\"}}", digest)));

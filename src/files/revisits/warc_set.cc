@@ -14,6 +14,7 @@
 #include "files/warc/record_at.h"
 #include "files/warc/wacz.h"
 #include "formats/decoder.h"
+#include "formats/warc/cdxj.h"
 #include "formats/warc/warc.h"
 
 namespace doppel {
@@ -125,9 +126,16 @@ std::string second_of(std::string_view date) {
   return ms ? std::to_string(*ms / 1000) : std::string(date);
 }
 
-std::string digest_of(const WarcRecord& record) {
-  const std::string sha1 = sha1_of_header(record.payload_digest);
-  return sha1.empty() ? std::string(record.payload_digest) : sha1;
+std::string digest_of(std::string_view digest) {
+  std::string sha1 = sha1_of_header(digest);
+  return sha1.empty() ? std::string(digest) : sha1;
+}
+
+// By which players look a capture up: http and https, upper and lower case, with www and without are the
+// same.
+std::string key_of(std::string_view uri) {
+  std::string key = surt(uri);
+  return key.empty() ? std::string(uri) : key;
 }
 
 }  // namespace
@@ -137,13 +145,11 @@ absl::Status RecordsOfFiles::add(const InputFile& file, size_t number, std::vect
     const absl::StatusOr<WarcRecord> warc = parse_warc_record(record.value);
     if (!warc.ok()) return;
     if (warc->type == WarcType::revisit) {
+      const std::string key = key_of(warc->refers_to_uri.empty() ? warc->target_uri : warc->refers_to_uri);
       if (!warc->refers_to.empty()) referred_to_.insert(hash_of("id", warc->refers_to));
-      if (!warc->refers_to_uri.empty() && !warc->refers_to_date.empty())
-        referred_to_.insert(hash_of("capture", warc->refers_to_uri, second_of(warc->refers_to_date)));
-      if (warc->refers_to.empty() && warc->refers_to_date.empty() && !warc->payload_digest.empty()) {
-        const std::string_view uri = warc->refers_to_uri.empty() ? warc->target_uri : warc->refers_to_uri;
-        referred_to_.insert(hash_of("digest", uri, digest_of(*warc)));
-      }
+      if (!warc->refers_to_date.empty())
+        referred_to_.insert(hash_of("capture", key, second_of(warc->refers_to_date)));
+      referred_to_.insert(hash_of("digest", key, digest_of(warc->payload_digest)));
     }
     if (warc->type == WarcType::request && !warc->block.starts_with("GET ")) {
       posts_.insert(hash_of("id", warc->record_id));
@@ -177,10 +183,15 @@ bool RecordsOfFiles::answers_post(const WarcRecord& record, std::string_view hea
                      [this](std::string_view id) { return posts_.contains(hash_of("id", id)); });
 }
 
-bool RecordsOfFiles::is_referred_to(const WarcRecord& record) const {
-  return referred_to_.contains(hash_of("id", record.record_id)) ||
-         referred_to_.contains(hash_of("capture", record.target_uri, second_of(record.date))) ||
-         referred_to_.contains(hash_of("digest", record.target_uri, digest_of(record)));
+bool RecordsOfFiles::is_referred_to(const WarcRecord& record, std::string_view digest,
+                                    const WarcRecord& original) const {
+  const std::string key = key_of(record.target_uri);
+  if (referred_to_.contains(hash_of("id", record.record_id)) ||
+      referred_to_.contains(hash_of("capture", key, second_of(record.date))) ||
+      referred_to_.contains(hash_of("digest", key, {})))
+    return true;
+  return referred_to_.contains(hash_of("digest", key, digest_of(digest))) &&
+         key_of(original.target_uri) != key;
 }
 
 }  // namespace doppel

@@ -79,9 +79,10 @@ class RecordsOfFiles {
   std::optional<WarcPlace> find(std::string_view record_id) const;
   // Whether the record with this id may be at `place`: false only if it is known to be elsewhere.
   bool is_at(const WarcPlace& place, std::string_view record_id) const;
-  // Looks the record up by id, by URI and date, and by URI and payload digest, for revisit records that
-  // give neither.
-  bool is_referred_to(const WarcRecord& record) const;
+  // Whether players may need the record for a crawler's revisit record. They find a capture by its id, or by
+  // the key of its URI and the payload digest, and of several the nearest in time. So if `original` stays
+  // under the same key, they find that one instead. `digest` is the payload digest of both.
+  bool is_referred_to(const WarcRecord& record, std::string_view digest, const WarcRecord& original) const;
   // Whether the record answers a request with another method than GET. Players find such a record by its URI
   // together with what was sent, which a revisit record does not name. Requests are tied to their answers by
   // WARC-Concurrent-To, and by URI and date. `head` is the record's.
