@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -131,7 +132,8 @@ struct OutputFile::State {
   std::string buffer;
   std::unique_ptr<Packer> packer;  // null: bytes are written uncompressed
   std::string packed;              // compressed form of what the buffer held
-  uint64_t written = 0;
+  std::string last;                // of what was written, kHashed bytes
+  uint64_t written = 0, inode = 0;
   bool in_member = false;  // stream() began a member that is still open
   bool regular = false;
   bool sync_directory = false;  // we created the file, and its name is not durable yet
@@ -159,6 +161,22 @@ absl::Status cannot_open(const std::string& path) {
 
 Packing packing_of_path(std::string_view path) { return packing_of(path); }
 
+constexpr uint64_t kHashed = 256;
+
+// The last bytes before `end`; none if they cannot be read.
+std::string last_before(const std::string& path, uint64_t end) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string out(fd.ok() ? std::min(end, kHashed) : 0, '\0');
+  for (size_t done = 0; done < out.size();) {
+    const auto at = static_cast<off_t>(end - out.size() + done);
+    const ssize_t n = ::pread(fd.get(), out.data() + done, out.size() - done, at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return {};
+    done += static_cast<size_t>(n);
+  }
+  return out;
+}
+
 bool is_missing(const std::string& path) {
   struct stat info = {};
   return ::stat(path.c_str(), &info) != 0 && errno == ENOENT;
@@ -185,6 +203,7 @@ absl::StatusOr<std::unique_ptr<OutputFile>> OutputFile::open(const std::string& 
   struct stat info = {};
   if (::fstat(state->number(), &info) != 0) return io_error(path);
   state->regular = S_ISREG(info.st_mode);
+  if (state->regular) state->inode = info.st_ino;
   return std::unique_ptr<OutputFile>(new OutputFile(std::move(state)));
 }
 
@@ -216,6 +235,8 @@ absl::StatusOr<std::unique_ptr<OutputFile>> OutputFile::resume(const std::string
       return io_error(fmt::format("{}: cannot be cut to {} bytes", path, keep_bytes));
     }
     if (::lseek(state->fd.get(), static_cast<off_t>(keep_bytes), SEEK_SET) < 0) return io_error(path);
+    state->inode = info.st_ino;
+    state->last = last_before(path, keep_bytes);
   }
   return std::unique_ptr<OutputFile>(new OutputFile(std::move(state)));
 }
@@ -262,6 +283,8 @@ absl::Status OutputFile::write() {
     done += static_cast<size_t>(n);
     s.written += static_cast<uint64_t>(n);
   }
+  s.last.append(bytes, done - std::min(done, kHashed), std::min(done, kHashed));
+  if (s.last.size() > kHashed) s.last.erase(0, s.last.size() - kHashed);
   bytes.erase(0, done);
   return status;
 }
@@ -293,6 +316,18 @@ uint64_t OutputFile::length() const {
   return state_->written + state_->packed.size() + state_->buffer.size();
 }
 const std::string& OutputFile::path() const { return state_->path; }
+uint64_t OutputFile::inode() const { return state_->inode; }
+
+uint64_t OutputFile::last_hash() const {
+  const State& s = *state_;
+  const std::string all = s.last + s.packed + s.buffer;
+  return XXH3_64bits(all.data() + all.size() - std::min(all.size(), kHashed), std::min(all.size(), kHashed));
+}
+
+uint64_t hash_before(const std::string& path, uint64_t end) {
+  const std::string last = last_before(path, end);
+  return last.size() == std::min(end, kHashed) ? XXH3_64bits(last.data(), last.size()) : 0;
+}
 
 namespace {
 

@@ -48,6 +48,8 @@ class OutputFile {
   uint64_t length() const;  // bytes of the file so far, including the buffer (uncompressed)
   bool is_packed() const;
   const std::string& path() const;
+  uint64_t inode() const;      // of a regular file; 0 for others
+  uint64_t last_hash() const;  // of the last bytes of the file so far: hash_before() its length
 
  private:
   absl::Status write();
@@ -55,6 +57,10 @@ class OutputFile {
   explicit OutputFile(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
+
+// A hash of the last bytes of a file before `end`, by which a start knows what it wrote. 0 if it cannot be
+// read.
+uint64_t hash_before(const std::string& path, uint64_t end);
 
 // A file that is written as a whole: under a temporary name in the same directory, renamed when it is
 // complete. If the run fails earlier, an existing file keeps its content.

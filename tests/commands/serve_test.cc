@@ -248,6 +248,46 @@ TEST(Serve, RefusesWhatCannotWork) {
   EXPECT_EQ(read_file(dir / "mine"), "keep this\n");
 }
 
+// An output is known by what was written into it, not by how its path is spelled.
+TEST(Serve, ContinuesOnlyTheFileThatItHasWritten) {
+  TempDir dir;
+  const std::string events = dir / "events", state = dir / "state", text = "a b c d e f g";
+  const auto run = [&](const std::string& output, const std::string& id) {
+    write_file(dir / "one", R"({"id":")" + id + R"(","text":")" + text + "\"}\n");
+    return run_doppel("serve --set http.listen= --state '" + state + "' -o '" + output + "' - < '" +
+                      (dir / "one") + "'");
+  };
+  ASSERT_EQ(run(events, "1").code, 0);
+  EXPECT_EQ(read_file(events), "");
+  write_file(dir / "other", "somebody's\n");
+  fs::rename(events, dir / "kept");
+  fs::rename(dir / "other", events);  // nothing was written yet, but this is another file
+  EXPECT_THAT(run(events, "2").err, HasSubstr("this is not the file"));
+  EXPECT_EQ(read_file(events), "somebody's\n");
+  fs::rename(dir / "kept", events);
+
+  ASSERT_EQ(run(events, "2").code, 0);
+  ASSERT_EQ(run(dir / "./events", "3").code, 0);  // the same file
+  const std::string written = read_file(events);
+  EXPECT_EQ(std::count(written.begin(), written.end(), '\n'), 2);
+  fs::copy_file(events, dir / "moved");
+  ASSERT_EQ(run(dir / "moved", "4").code, 0);  // a copy holds the same
+  EXPECT_TRUE(read_file(dir / "moved").starts_with(written));
+
+  std::string foreign;
+  for (int i = 0; i < 100; ++i) foreign += "{\"n\":" + std::to_string(i) + ",\"owner\":\"somebody else\"}\n";
+  write_file(dir / "moved", foreign);
+  const Ran refused = run(dir / "moved", "5");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("moved: this is not the file to which the state in"),
+                                 HasSubstr("put that file back")));
+  EXPECT_EQ(read_file(dir / "moved"), foreign);
+  const Ran scan =
+      run_doppel("scan -q --state '" + state + "' -o '" + (dir / "moved") + "' '" + (dir / "one") + "'");
+  EXPECT_EQ(scan.code, 2) << scan.err;
+  EXPECT_EQ(read_file(dir / "moved"), foreign);
+}
+
 TEST(Serve, SaysWhatIsWrongWithTheServer) {
   TempDir dir;
   fs::create_directories(dir / "in");

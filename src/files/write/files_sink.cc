@@ -105,7 +105,8 @@ absl::Status FilesSink::ends(const Decided& decided) {
 std::string FilesSink::position() const {
   SinkPosition out;
   for (const OutputFile* file : {output_.get(), keeper_->file(), rejects_.get()}) {
-    if (file != nullptr && file->path() != "-") out.lengths.push_back({file->path(), file->length()});
+    if (file != nullptr && file->path() != "-")
+      out.lengths.push_back({file->path(), file->length(), file->last_hash(), file->inode()});
   }
   if (options_.originals != nullptr) out.announced = announced_;
   return encode_sink_position(out);

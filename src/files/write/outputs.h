@@ -50,6 +50,7 @@ struct FilesSinkOptions {
 struct OutputLength {
   std::string path;
   uint64_t bytes = 0;
+  uint64_t last_hash = 0, inode = 0;  // OutputFile's; 0: unknown
 };
 
 struct SinkPosition {
@@ -62,11 +63,11 @@ SinkPosition parse_sink_position(std::string_view position);
 
 // Whether the outputs have at least the lengths in `position`.
 bool outputs_support(const FilesSinkOptions& options, std::string_view position);
-// Returns InvalidArgument if `position` records bytes of an output that does not exist any more. `state` is
-// the state directory, for the message.
+// Returns InvalidArgument if `position` records bytes of an output that does not exist any more, or in whose
+// place there is another file. `state` is the state directory, for the message.
 absl::Status check_outputs_are_there(const FilesSinkOptions& options, std::string_view position,
                                      const std::string& state);
-// Whether the run of `position` wrote to this file.
+// Whether the run of `position` wrote to this file, by whatever path.
 bool is_known_output(std::string_view position, const std::string& path);
 // Returns the first output that has bytes and is unknown to `position`; otherwise an empty path.
 std::string foreign_output(const FilesSinkOptions& options, std::string_view position);
