@@ -113,8 +113,7 @@ class LibraryProducer final : public TransactionalProducer {
     const rd_kafka_resp_err_t code = rd_kafka_producev(
         producer_.get(), RD_KAFKA_V_TOPIC(place.topic.c_str()), RD_KAFKA_V_PARTITION(place.partition),
         RD_KAFKA_V_KEY(key.data(), key.size()), RD_KAFKA_V_OPAQUE(nullptr), RD_KAFKA_V_END);
-    return code == RD_KAFKA_RESP_ERR_NO_ERROR ? absl::OkStatus()
-                                              : failure("cannot produce to " + place.topic, code);
+    return code == RD_KAFKA_RESP_ERR_NO_ERROR ? absl::OkStatus() : cannot_produce(place.topic, code);
   }
 
   absl::Status send_offsets(const Committer& by, const std::vector<LogProgress>& progress) override {
@@ -143,7 +142,7 @@ class LibraryProducer final : public TransactionalProducer {
     taken_.clear();
     const rd_kafka_resp_err_t code = rd_kafka_flush(producer_.get(), kTryMs);
     if (first_failure_ != RD_KAFKA_RESP_ERR_NO_ERROR) {
-      const absl::Status status = failure("cannot produce to " + failed_topic_, first_failure_);
+      const absl::Status status = cannot_produce(failed_topic_, first_failure_);
       return absl::IsUnavailable(status) ? absl::DeadlineExceededError(status.message()) : status;
     }
     return code == RD_KAFKA_RESP_ERR_NO_ERROR ? absl::OkStatus() : failure("kafka: flush", code);
@@ -275,10 +274,19 @@ class LibraryProducer final : public TransactionalProducer {
         rd_kafka_poll(producer_.get(), 100);
         continue;
       }
-      absl::Status status = failure("cannot produce to " + *m.topic, code);
+      absl::Status status = cannot_produce(*m.topic, code);
       if (absl::IsResourceExhausted(status)) m.refused = true;
       return absl::IsUnavailable(status) ? absl::DeadlineExceededError(status.message()) : status;
     }
+  }
+
+  absl::Status cannot_produce(const std::string& topic, rd_kafka_resp_err_t code) {
+    const bool lacks_key = code == RD_KAFKA_RESP_ERR_INVALID_RECORD;
+    return failure("cannot produce to " + topic +
+                       (lacks_key ? " (a compacted topic takes no record without a key, and a document had "
+                                    "none; cleanup.policy=delete on that topic takes them)"
+                                  : ""),
+                   code);
   }
 
   static rd_kafka_headers_t* headers_of(const Outbox& outbox, const Outbox::Message& m) {

@@ -164,9 +164,15 @@ class Look {
                       int64_t message_bytes) {
     if (name.empty()) return absl::OkStatus();
     KafkaTopic topic{.key = key, .purpose = purpose, .name = name};
-    RETURN_IF_ERROR(
-        written(topic, o_.kafka.partitions, {{"max.message.bytes", fmt::format("{}", message_bytes)}}, {})
-            .status());
+    ASSIGN_OR_RETURN(const auto values,
+                     written(topic, o_.kafka.partitions,
+                             {{"max.message.bytes", fmt::format("{}", message_bytes)}}, {"cleanup.policy"}));
+    if (values && (*values)[1].find("compact") != std::string::npos) {
+      topic.warning =
+          "a compacted topic keeps one event of each key, and takes none of a document without a key: doppel "
+          "stops there";
+      topic.remedy = alter(o_, name, "cleanup.policy=delete");
+    }
     list_.push_back(std::move(topic));
     return absl::OkStatus();
   }

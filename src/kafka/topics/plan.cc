@@ -329,6 +329,19 @@ absl::Status check_kafka_topics(const Options& o) {
           fmt::format("kafka.topics: {} is also an output: doppel would read what it writes", name));
     }
   }
+  // Two of these in one topic would read each other's records, above all the index log.
+  const std::pair<std::string_view, std::string> written[] = {{"kafka.index_log", o.kafka.index_log},
+                                                              {"output.topic", o.output.topic},
+                                                              {"output.dead_letters", o.output.dead_letters},
+                                                              {"output.unique_topic", o.output.unique_topic},
+                                                              {"cluster.order", o.cluster.order}};
+  for (auto one = std::begin(written); one != std::end(written); ++one) {
+    for (auto other = std::next(one); other != std::end(written); ++other) {
+      if (one->second.empty() || one->second != other->second) continue;
+      wrong.push_back(fmt::format("{}: {} is also {}; each needs a topic of its own", other->first,
+                                  other->second, one->first));
+    }
+  }
   return wrong.empty() ? absl::OkStatus() : invalid(absl::StrJoin(wrong, "\n"));
 }
 

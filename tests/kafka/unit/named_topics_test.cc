@@ -153,6 +153,13 @@ TEST_F(NamedTopics, OfCopiesLoseOldOnes) {
   EXPECT_NE(of("output.unique_topic").warning, "");
 }
 
+TEST_F(NamedTopics, OfEventsAreNotCompacted) {
+  EXPECT_EQ(of("output.topic").warning, "");
+  cluster.there["events"].settings["cleanup.policy"] = "compact";
+  EXPECT_THAT(of("output.topic").warning, HasSubstr("takes none of a document without a key"));
+  EXPECT_THAT(of("output.topic").remedy, HasSubstr("cleanup.policy=delete"));
+}
+
 TEST_F(NamedTopics, TheIndexLogIsSafe) {
   auto& log = cluster.there["log"];
   const int64_t needed = 1'000'000 + 131'072;  // max_record and what is beside it

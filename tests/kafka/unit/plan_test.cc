@@ -158,6 +158,20 @@ TEST_F(Plan, RefusesTopicsThatCannotBe) {
             "kafka.index_log: name the topic of the index log");
 }
 
+TEST_F(Plan, EachOutputHasATopicOfItsOwn) {
+  options.output.topic = options.kafka.index_log;
+  EXPECT_EQ(plan().status().message(), "output.topic: " + options.kafka.index_log +
+                                           " is also kafka.index_log; each needs a topic of its own");
+  options.output.topic = "events";
+  options.output.dead_letters = options.output.unique_topic = "events";
+  const std::string says(plan().status().message());
+  EXPECT_THAT(says, HasSubstr("output.dead_letters: events is also output.topic; each needs a topic"));
+  EXPECT_THAT(says, HasSubstr("output.unique_topic: events is also output.topic"));
+  EXPECT_THAT(says, HasSubstr("output.unique_topic: events is also output.dead_letters"));
+  options.output.dead_letters = options.output.unique_topic = "";
+  EXPECT_TRUE(plan().ok()) << plan().status();
+}
+
 TEST_F(Plan, AConfigurationOfManyMachinesNeedsARole) {
   EXPECT_TRUE(check_has_role(options).ok());
   options.cluster.order = "order";
