@@ -225,7 +225,14 @@ uint64_t FollowPosition::whole_at(uint64_t path) const {
 }
 
 void FollowPosition::set_whole(uint64_t path, uint64_t mark) {
-  if (whole_at(path) == mark) return;
+  const uint64_t before = whole_at(path);
+  if (before == mark) return;
+  if (const auto other = wholes_.find(mark); other != wholes_.end() && other->second == mark)
+    forget_whole(mark);  // it was replaced, and is found again
+  if (keep_replaced_ && before != 0 && is_only_at(path, before)) {
+    put_whole(before, before);
+    log_whole(before, before);
+  }
   put_whole(path, mark);
   log_whole(path, mark);
 }
@@ -240,9 +247,23 @@ void FollowPosition::put_whole(uint64_t path, uint64_t mark) {
 void FollowPosition::drop_whole(uint64_t path) {
   auto at = by_path_.find(path);
   if (at == by_path_.end()) return;
-  if (auto whole = wholes_.find(at->second); whole != wholes_.end() && whole->second == path)
-    wholes_.erase(whole);
+  if (is_only_at(path, at->second)) wholes_.erase(at->second);
   by_path_.erase(at);
+}
+
+bool FollowPosition::is_only_at(uint64_t path, uint64_t mark) const {
+  const auto whole = wholes_.find(mark);
+  return whole != wholes_.end() && whole->second == path;
+}
+
+void FollowPosition::keep_replaced(bool keep) {
+  keep_replaced_ = keep;
+  if (keep) return;
+  std::vector<uint64_t> replaced;
+  for (const auto& [path, mark] : by_path_) {
+    if (path == mark) replaced.push_back(path);
+  }
+  for (const uint64_t path : replaced) forget_whole(path);
 }
 
 void FollowPosition::forget_whole(uint64_t path) {

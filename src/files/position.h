@@ -114,6 +114,9 @@ class FollowPosition {
   uint64_t whole_at(uint64_t path) const;
   void set_whole(uint64_t path, uint64_t mark);
   void forget_whole(uint64_t path);
+  // true: if a path gets another whole file, the one before stays known, because it may have been renamed.
+  // false: forgets those that were not found under another path since.
+  void keep_replaced(bool keep);
 
   const TailMark* tail(const FileKey& key) const;
   void set_tail(const TailMark& tail);
@@ -131,6 +134,7 @@ class FollowPosition {
  private:
   void put_whole(uint64_t path, uint64_t mark);
   void drop_whole(uint64_t path);
+  bool is_only_at(uint64_t path, uint64_t mark) const;
   absl::Status read(std::string_view entries);
   void log(std::string_view entry);
   void log_whole(uint64_t path, uint64_t mark);
@@ -138,8 +142,10 @@ class FollowPosition {
   void log_count(const std::string& path, uint64_t count);
   void write_anew();
 
-  absl::flat_hash_map<uint64_t, uint64_t> wholes_;   // mark -> hash of its path; 0 if that is unknown
-  absl::flat_hash_map<uint64_t, uint64_t> by_path_;  // hash of a path -> mark
+  absl::flat_hash_map<uint64_t, uint64_t> wholes_;  // mark -> hash of its path; 0 if that is unknown
+  // Hash of a path -> mark. The path of a replaced file that is kept is its mark.
+  absl::flat_hash_map<uint64_t, uint64_t> by_path_;
+  bool keep_replaced_ = false;
   absl::flat_hash_map<FileKey, TailMark> tails_;
   absl::flat_hash_map<std::string, uint64_t> counts_;
   std::string log_;

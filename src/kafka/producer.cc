@@ -75,9 +75,9 @@ void Producer::look_at_quotas() {
 
 // The quota counts the bytes of an aborted transaction again when they are sent again. So a transaction that
 // a quota made too slow would never succeed: the next attempt gets more time.
-absl::Status Producer::send(std::span<Outbox* const> outboxes) {
+absl::Status Producer::send(std::span<Outbox* const> outboxes, const Stored& stored) {
   const auto before = throttled();
-  absl::Status status = try_send(outboxes);
+  absl::Status status = try_send(outboxes, stored);
   look_at_quotas();
   int& timeout_ms = options_.transactions.transaction_timeout_ms;
   const int longer_ms = std::max(timeout_ms, std::min(timeout_ms * 4, kLongestMs));
@@ -90,7 +90,7 @@ absl::Status Producer::send(std::span<Outbox* const> outboxes) {
   return status;
 }
 
-absl::Status Producer::try_send(std::span<Outbox* const> outboxes) {
+absl::Status Producer::try_send(std::span<Outbox* const> outboxes, const Stored& stored) {
   RETURN_IF_ERROR(producer_->begin());
   kill_point("before_produce");
   for (Outbox* outbox : outboxes) RETURN_IF_ERROR(produce(*outbox));
@@ -111,6 +111,7 @@ absl::Status Producer::try_send(std::span<Outbox* const> outboxes) {
   if (nowhere != 0 && !mutated(Mutation::offsets_are_not_checked))
     return absl::DeadlineExceededError(
         fmt::format("kafka: {} records were acknowledged without an offset", nowhere));
+  RETURN_IF_ERROR(stored());
   kill_point("before_commit");
   // After a commit that timed out only commit() may be called; its last answer is the true one.
   RETURN_IF_ERROR(again_until_deadline([&] { return producer_->commit(); }, "a commit takes long"));

@@ -50,8 +50,11 @@ class Producer {
 
   // Sends all messages of the outboxes that are not seen yet in one transaction, with the progress of the
   // last outbox, and stores offset and partition in each message. OK: the broker accepted the commit. After
-  // any error call reopen(); cluster.h explains the codes.
-  absl::Status send(std::span<Outbox* const> outboxes);
+  // any error call reopen(); cluster.h explains the codes. `stored` is asked before the commit, and an error
+  // prevents it: the messages have their offsets then.
+  using Stored = std::function<absl::Status()>;
+  absl::Status send(
+      std::span<Outbox* const> outboxes, const Stored& stored = [] { return absl::OkStatus(); });
 
   // Discards the hanging records in these partitions by aborting a transaction that writes there. With
   // `progress`, discards the hanging offsets of the group, too. Calls `before` before it discards anything,
@@ -68,7 +71,7 @@ class Producer {
 
  private:
   using Call = std::function<absl::Status()>;
-  absl::Status try_send(std::span<Outbox* const> outboxes);
+  absl::Status try_send(std::span<Outbox* const> outboxes, const Stored& stored);
   absl::Status produce(Outbox& outbox);
   void look_at_quotas();
   absl::Status again_until_deadline(const Call& call, const char* slow = nullptr);

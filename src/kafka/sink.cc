@@ -104,10 +104,11 @@ absl::Status KafkaSink::settle() {
 }
 
 absl::Status KafkaSink::idle() {
-  // Without documents we would not learn that another process has claimed the log.
+  // Without documents we would not learn that another process has claimed the log, or that it was lost.
   if (const auto now = Clock::now(); now - looked_ >= kLookAgain) {
     looked_ = now;
-    if (const absl::Status ours = still_ours(); absl::IsAborted(ours)) return ours;
+    const absl::Status ours = still_ours();
+    if (absl::IsAborted(ours) || absl::IsFailedPrecondition(ours)) return ours;
   }
   return transactor_.look_after();
 }

@@ -62,12 +62,33 @@ absl::Status Transactor::commit(Outbox& outbox, const Outbox* refused) {
   return absl::OkStatus();
 }
 
+// Commits nothing if the log was deleted and created again, or lost its end, since we wrote to it: our
+// records would be stored before the ones that were committed.
+absl::Status Transactor::send(Outboxes outboxes) {
+  return producer_.send(outboxes, [&] {
+    for (const Outbox* o : outboxes) {
+      for (const Outbox::Message& m : o->messages())
+        if (!m.seen && *m.topic == options_.index_log && m.offset < log_offset_) return log_is_lost(m.offset);
+    }
+    return absl::OkStatus();
+  });
+}
+
+// `end`: where it ends now.
+absl::Status Transactor::log_is_lost(int64_t end) const {
+  return absl::FailedPreconditionError(fmt::format(
+      "the index log {} ends at offset {}, but was written up to {}: it was lost, or deleted and created "
+      "again. doppel rebuild --from state publishes the index of the state directory again, to a new topic "
+      "(--set kafka.index_log=...)",
+      options_.index_log, end, log_offset_));
+}
+
 absl::Status Transactor::commit_once(Outbox& outbox) {
   const std::vector<Outbox*> all = last_and(&outbox);
   absl::Status failed = std::exchange(broken_, absl::OkStatus());
   sent_again_ = false;
   if (failed.ok()) {
-    failed = producer_.send(Outboxes(all).last(1));
+    failed = send(Outboxes(all).last(1));
     if (absl::IsResourceExhausted(failed)) return broken_ = failed;
   }
   if (!failed.ok()) RETURN_IF_ERROR(publish(all, failed));
@@ -172,7 +193,7 @@ absl::Status Transactor::publish(Outboxes outboxes, absl::Status failed) {
     // The first transaction of a new producer repeats our claim of the log.
     for (Outbox::Message& m : claim_.messages()) m.seen = false;
     sent_again_ = true;
-    failed = producer_.send(with_claim);
+    failed = send(with_claim);
     RETURN_IF_ERROR(refused_for_good());
     if (absl::IsResourceExhausted(failed)) return broken_ = failed;
   }
@@ -276,8 +297,7 @@ absl::Status Transactor::refuse_foreign_records(Outboxes outboxes) {
   if (end < log_offset_) {
     ASSIGN_OR_RETURN(const int64_t stored, visibility_.stored_to(log_));
     if (stored >= log_offset_) return absl::OkStatus();  // our records hang, so nobody committed behind them
-    return absl::FailedPreconditionError(fmt::format("{} ends at {}, before offset {} that was committed",
-                                                     options_.index_log, stored, log_offset_));
+    return log_is_lost(stored);
   }
   ASSIGN_OR_RETURN(const std::optional<std::string> owner, foreign_owner(log_offset_, end, outboxes));
   return owner ? taken_over_by(*owner) : absl::OkStatus();
@@ -315,7 +335,7 @@ absl::StatusOr<std::optional<std::string>> Transactor::foreign_owner(int64_t fro
 
 // Repeats the attempt until the broker answers.
 absl::Status Transactor::insist(const std::function<absl::Status()>& attempt) {
-  while (true) {
+  for (std::optional<Clock::time_point> said;;) {
     absl::Status status = attempt();
     if (absl::IsPermissionDenied(status) && rights_.waits()) {
       RETURN_IF_ERROR(rights_.wait(status, stop_));
@@ -324,7 +344,12 @@ absl::Status Transactor::insist(const std::function<absl::Status()>& attempt) {
     if (!may_pass(status) || absl::IsAborted(status)) return status;
     if (stop_())
       return absl::CancelledError("stopped while it was unknown whether the last batch is committed");
-    log::warn("Kafka does not answer; trying again", {{"says", std_sv(status.message())}});
+    if (!said || Clock::now() - *said > std::chrono::seconds(30)) {
+      said = Clock::now();
+      log::warn(absl::IsNotFound(status) ? "a topic is missing; trying again"
+                                         : "Kafka does not answer; trying again",
+                {{"says", std_sv(status.message())}});
+    }
     Clock::sleep(kAskAgain);
   }
 }

@@ -99,6 +99,8 @@ class Transactor {
   absl::Status look_up_noted();
   absl::StatusOr<Covers> covers_up_to(int64_t end, const std::map<TopicPartition, LogProgress>& behind = {});
 
+  absl::Status send(Outboxes outboxes);
+  absl::Status log_is_lost(int64_t end) const;
   absl::Status commit_once(Outbox& outbox);
   absl::Status publish(Outboxes outboxes, absl::Status failed);
   absl::Status recover(Outboxes outboxes, bool& committed);

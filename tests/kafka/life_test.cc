@@ -100,6 +100,38 @@ TEST(Life, ALostLogIsMadeFromTheState) {
   EXPECT_GT(read_all(c.setup.bootstrap(), c.setup.options().output.topic).size(), before.size());
 }
 
+// Nothing is committed behind a log that was deleted and made again under the daemon.
+TEST(Life, ALogThatIsMadeAgainUnderTheDaemonStopsIt) {
+  for (const bool started_twice : {false, true}) {
+    Case c;
+    c.produce_next(300);
+    auto daemon = c.start();
+    c.await_all(*daemon);
+    if (started_twice) {
+      Case::stop(*daemon);
+      daemon = c.start();
+    }
+    const auto events = [&] { return read_all(c.setup.bootstrap(), c.setup.options().output.topic).size(); };
+    const size_t before = events();
+    const std::string log = c.setup.options().kafka.index_log;
+    c.client.delete_topic(log);
+    c.client.create_topic(log, 1, {{"cleanup.policy", "compact"}, {"max.message.bytes", "2000000"}});
+    c.produce_next(100);
+    EXPECT_EQ(daemon->await_exit(), 3) << daemon->said();
+    EXPECT_THAT(daemon->said(), HasSubstr("created again. doppel rebuild --from state"));
+    EXPECT_EQ(events(), before);
+    const auto refused = c.setup.serve();
+    EXPECT_EQ(refused->await_exit(), 3) << refused->said();
+    EXPECT_THAT(refused->said(), HasSubstr("created again. doppel rebuild --from state"));
+
+    c.setup.set({{"kafka.index_log", "~-index-2"}});
+    const Ran made = c.setup.run("rebuild --from state");
+    ASSERT_EQ(made.code, 0) << made.err;
+    const auto again = c.start();
+    c.finish(*again);
+  }
+}
+
 TEST(Life, ALogWithoutItsHeadIsMadeFromTheState) {
   Case c;
   c.produce_next(300);

@@ -109,6 +109,7 @@ class Finder {
   // When to call notice() again even if fd() has no data.
   Clock::time_point next_look() const;
   int fd() const { return watcher_.fd(); }
+  bool polls() const { return polls_; }  // the system does not report all changes
 
  private:
   struct Settling {

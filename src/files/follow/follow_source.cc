@@ -53,8 +53,10 @@ class FollowSource final : public Source, private Finds {
       }
     }
     if (options_.paths.empty()) return invalid("nothing to follow");
+    position_.keep_replaced(true);  // until all that was found is read
     logs_.find_moved();
     finder_.find_all();
+    await_renamed();
     report_lost();
     starting_ = false;
     matched_.clear();
@@ -65,9 +67,11 @@ class FollowSource final : public Source, private Finds {
     batch.clear();
     const Clock::time_point deadline = Clock::now() + kLongestWait;
     for (;;) {
+      if (finder_.polls()) position_.keep_replaced(true);  // each search may find files that were renamed
       finder_.notice();
       logs_.look_at_leaving();
       fill(batch, deadline);
+      if (queue_.empty()) position_.keep_replaced(false);
       for (Problem& problem : problems_) batch.problems.push_back(std::move(problem));
       problems_.clear();
       if (!batch.records.empty() || !batch.problems.empty()) break;
@@ -103,7 +107,7 @@ class FollowSource final : public Source, private Finds {
     if (grows && known == nullptr && info.st_size > 0 && !is_log(path, described)) grows = false;
     // A known log stays a log, whatever its name is now.
     if (grows || (known != nullptr && !described.in_parts())) {
-      const absl::Status followed = logs_.follow(path, known);
+      const absl::Status followed = logs_.follow(path);
       if (!followed.ok()) problem({path, 0, 0, std::string(std_sv(followed.message()))});
       return true;
     }
@@ -248,13 +252,28 @@ class FollowSource final : public Source, private Finds {
     return fds.back().revents != 0 && ::eventfd_read(bell_, &rings) == 0;
   }
 
-  // Reports files of lines that an earlier run had begun and that were not found.
-  void report_lost() {
-    std::vector<TailMark> lost;
+  // Files of lines that an earlier run had begun and that were not found.
+  std::vector<TailMark> lost() const {
+    std::vector<TailMark> out;
     for (const auto& [key, tail] : position_.tails()) {
-      if (!tail.mark.path.empty() && !logs_.knows(key) && !matched_.contains(key)) lost.push_back(tail);
+      if (!tail.mark.path.empty() && !logs_.knows(key) && !matched_.contains(key)) out.push_back(tail);
     }
-    for (const TailMark& tail : lost) {
+    return out;
+  }
+
+  // The list of a directory may lack files that are renamed meanwhile. The system reports their new names;
+  // where it does not, a second list may have them.
+  void await_renamed() {
+    const Clock::time_point deadline = Clock::now() + kLongestWait;
+    for (finder_.notice(); !lost().empty() && Clock::now() < deadline; finder_.notice()) {
+      pollfd changes{finder_.fd(), POLLIN, 0};
+      ::poll(&changes, 1, static_cast<int>(kLongestWait.count()) / 5);
+      if (finder_.polls()) finder_.find_all();
+    }
+  }
+
+  void report_lost() {
+    for (const TailMark& tail : lost()) {
       if (tail.mark.disk_length == 0) {
         problems_.push_back(make_problem(
             tail.mark.path, tail.mark.lines, tail.mark.offset,

@@ -186,12 +186,13 @@ bool FollowedLogs::found(const FileKey& key, const std::string& path) {
   return true;
 }
 
-absl::Status FollowedLogs::follow(const std::string& path, const TailMark* known) {
+absl::Status FollowedLogs::follow(const std::string& path) {
   Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.ok()) return io_error(path);
+  if (!fd.ok()) return errno == ENOENT ? absl::OkStatus() : io_error(path);
   LineMark mark = mark_of(fd.get());
   const FileKey key(mark.device, mark.inode);
   if (files_.contains(key)) return absl::OkStatus();
+  const TailMark* known = position_.tail(key);  // of this file: another one may have been here before
   File before;
   if (auto at = at_.find(path); at != at_.end()) {
     before = at->second;

@@ -89,9 +89,9 @@ class FollowedLogs {
   bool knows(const FileKey& key) const { return files_.contains(key); }
   // A file was found under this path, or written to. Returns false if the file is not known.
   bool found(const FileKey& key, const std::string& path);
-  // Starts to follow a file. `known` says how far an earlier run read it, or is nullptr. It is an error if
-  // the file cannot be opened.
-  absl::Status follow(const std::string& path, const TailMark* known);
+  // Starts to follow the file that is under this path now, from where an earlier run read it to. It is an
+  // error if the file cannot be opened.
+  absl::Status follow(const std::string& path);
   // Call it when a path may have lost its file. If the path's log is no longer there, the log leaves the
   // path. Returns false if no followed log has this path.
   bool gone(const std::string& path);

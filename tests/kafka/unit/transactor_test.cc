@@ -320,5 +320,22 @@ TEST_F(TransactorInMemory, EachBatchOnceWhateverFaultAtWhateverCall) {
   }
 }
 
+// Nothing of a batch is published if the log was deleted and made again: it lacks the index then.
+TEST_F(TransactorInMemory, ALogThatWasMadeAgainTakesNoBatch) {
+  for (const bool idle : {false, true}) {
+    auto transactor = open(kafka.process(), "first");
+    ASSERT_TRUE(commit(*transactor, "one").ok());
+    const std::vector<std::string> before = events();
+    kafka.world.broker.recreate("log", 1);
+    const absl::Status status = idle ? transactor->look_at_end() : commit(*transactor, "two");
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    EXPECT_THAT(std::string(status.message()),
+                AllOf(HasSubstr("the index log log ends at offset"),
+                      HasSubstr("deleted and created again. doppel rebuild --from state")));
+    EXPECT_EQ(events(), before);
+    EXPECT_THAT(log(), ElementsAre());
+  }
+}
+
 }  // namespace
 }  // namespace doppel::kafka_test
