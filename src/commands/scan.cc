@@ -174,6 +174,7 @@ absl::Status ScanRun::open_input() {
   const Recovered& recovered = index_->recovered();
   source_options_ = files_source_options(o_, flags_.paths, engine_options_.scheme, flags_.sink.keep);
   source_options_.columns = o_.input;
+  source_options_.judged_before = recovered.documents;
   source_options_.remote = remote_;
   leave_out_outputs(source_options_, o_, flags_, recovered.sink_position);
   source_options_.by_date = flags_.order == "date";

@@ -51,6 +51,10 @@ InputFile describe_file(std::string path, const struct stat& info, Layout layout
   return file;
 }
 
+std::string name_of_pipe(const std::string& path, uint64_t judged_before) {
+  return judged_before == 0 ? std::string() : fmt::format("{}~{}", path, judged_before);
+}
+
 uint64_t inode_of(uint64_t inode, const Part& part) {
   if (part.is_all()) return inode;
   const uint64_t fields[] = {inode, part.begin, part.size};

@@ -72,6 +72,10 @@ struct InputFile {
 // Describes a file by its name and `info`; look_inside() (content.h) adds what its content says.
 InputFile describe_file(std::string path, const struct stat& info, Layout layout);
 
+// The name of a pipe in events: the path, and how many documents earlier runs have judged, if they have.
+// Without that, the events of two runs would have the same ids.
+std::string name_of_pipe(const std::string& path, uint64_t judged_before);
+
 // The identity of a part of a file. For the whole file, it is the inode.
 uint64_t inode_of(uint64_t inode, const Part& part);
 

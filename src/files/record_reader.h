@@ -29,6 +29,9 @@ struct FilesSourceOptions {
   // the paths; hidden entries are skipped. Links are followed, except to a directory that contains them.
   std::vector<std::string> paths;
   std::shared_ptr<RemoteFiles> remote;  // null: URLs are refused
+  // How many documents earlier runs have judged. The names of pipes end in it, so that the event_ids of their
+  // documents differ from the ones of those runs.
+  uint64_t judged_before = 0;
   // Whatever the layout, a file that begins as a Parquet or Arrow file is rows. Where lines are expected,
   // JSON objects over several lines or in an array are one record each. Compression is recognised by the
   // first bytes, not by the name. A file that is known to hold no text (content.h) becomes a Problem that

@@ -216,6 +216,7 @@ absl::Status FilesDaemon::open_input() {
     FollowOptions follow{
         .files = files_source_options(o_, o_.files.paths, daemon_->engine.scheme, o_.files.unique),
         .bell = intake_ != nullptr ? intake_->bell() : -1};
+    follow.files.judged_before = index_->recovered().documents;
     // Symbolic links among the inputs may still lead to these.
     follow.finder.left_out = {o_.state_directory};
     for (const auto& [what, path] : outputs_of(o_)) {

@@ -289,5 +289,24 @@ TEST(Scan, AFullDiskStopsItCleanly) {
   EXPECT_THAT(ran.err, HasSubstr("No space left"));
 }
 
+// Two runs read other documents at the same place of stdin: their events are about different documents.
+TEST(Scan, DocumentsOfStdinHaveOtherIdsInEachRun) {
+  TempDir dir;
+  std::string all;
+  for (const std::string text : {"a b c d e f g", "h i j k l m n", "a b c d e f g"}) {
+    write_file(dir / "in", R"({"text":")" + text + "\"}\n" + R"({"text":")" + text + "\"}\n");
+    const Ran ran = run_doppel("scan -q --state '" + (dir / "state") + "' - < '" + (dir / "in") + "'");
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    all += ran.out;
+  }
+  std::vector<std::string> ids;
+  std::istringstream lines(all);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t at = line.find("\"event_id\":\"") + 12;
+    ids.push_back(line.substr(at, line.find('"', at) - at));
+  }
+  EXPECT_THAT(ids, ::testing::ElementsAre("-/25", "-~2/25", "-~4/0", "-~4/25"));
+}
+
 }  // namespace
 }  // namespace doppel

@@ -227,7 +227,7 @@ class FollowSource final : public Source, private Finds {
     // Opened for writing, too, a named pipe does not end when its writer closes it.
     Fd fd(path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDWR | O_CLOEXEC));
     if (!fd.ok()) return io_error(path);
-    auto file = lines_file(path, "");
+    auto file = lines_file(path, name_of_pipe(path, options_.judged_before));
     file->pipe = true;
     if (options_.layout == Layout::signed_records) file->kind = InputKind::signed_records;
     auto pipe = std::make_shared<FollowedFile>(std::move(file), path, std::move(fd), LineMark(), true);

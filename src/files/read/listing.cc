@@ -39,7 +39,11 @@ bool is_index_name(std::string_view name) {
 class Walk {
  public:
   Walk(const FilesSourceOptions& options, Listing& out)
-      : layout_(options.layout), remote_(options.remote), listing_(options.listing), out_(out) {
+      : layout_(options.layout),
+        judged_before_(options.judged_before),
+        remote_(options.remote),
+        listing_(options.listing),
+        out_(out) {
     if (remote_ != nullptr) {
       std::vector<std::string> urls;
       std::copy_if(options.paths.begin(), options.paths.end(), std::back_inserter(urls), is_url);
@@ -206,9 +210,11 @@ class Walk {
     struct stat known = info;
     if (pipe) known.st_mode = S_IFIFO;
     out_.files.push_back(describe_file(path, known, layout_));
+    if (pipe) out_.files.back().name = name_of_pipe(path, judged_before_);
   }
 
   const Layout layout_;
+  const uint64_t judged_before_;
   const std::shared_ptr<RemoteFiles> remote_;
   const std::function<void(uint64_t)>& listing_;
   std::vector<RemoteFiles::Found> found_;  // for each URL among the paths, in their order
