@@ -57,17 +57,20 @@ def row_order(table: Any, by: Sequence[tuple[str, bool]]) -> np.ndarray[Any, Any
         keys = [(name, "descending" if desc else "ascending") for name, (_, desc) in zip(names, by)] + [("row", "ascending")]
         return np.asarray(pyarrow.compute.sort_indices(columns, sort_keys=keys))
     if hasattr(table, "with_row_index"):  # polars
-        return columns.with_row_index("row of doppel").sort(
+        return columns.fill_nan(None).with_row_index("row of doppel").sort(
             names, descending=[desc for _, desc in by], nulls_last=True, maintain_order=True
         )["row of doppel"].to_numpy()
     if hasattr(table, "iloc"):  # pandas
         ascending = [not desc for _, desc in by]
         return columns.sort_values(names, ascending=ascending, kind="stable", na_position="last").index.to_numpy()
     rows = list(range(len(columns["0"])))
-    for name, (_, desc) in reversed([*zip(names, by)]):
-        column = columns[name]
-        there = [i for i in rows if column[i] is not None]
-        rows = sorted(there, key=column.__getitem__, reverse=desc) + [i for i in rows if column[i] is None]
+    for column, (name, desc) in reversed([*zip(columns.values(), by)]):
+        try:
+            there = [i for i in rows if column[i] is not None and column[i] == column[i]]  # NaN is not equal to itself
+            missing = [i for i in rows if column[i] is None or column[i] != column[i]]
+            rows = sorted(there, key=column.__getitem__, reverse=desc) + missing
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"order_by: the values of column {name!r} cannot be sorted: {error}") from None
     return np.array(rows, dtype=np.int64)
 
 
