@@ -242,8 +242,7 @@ def clean(
     }
     src = paths_or_table(src, text)
     staged = not is_paths(src)
-    files = [] if staged else relative_files(src, reading, progress)
-    check_outside(files, out, "dst")
+    files = [] if staged else relative_files(src, reading, progress, out)
     needed = [text, *([id] if id is not None else []), *([chooser.column] if chooser.column is not None else [])]
     skip = skips(on_error)
     rows: int | None = None

@@ -16,7 +16,7 @@ from typing import Any, Unpack
 
 from . import _core
 from ._inputs import is_paths, paths_or_table
-from ._job import File, Job, check_outside, relative_files, write_whole
+from ._job import File, Job, relative_files, write_whole
 from ._parquet import OnError, footer_of, is_of_the_file, message_of, parquet_batches, skips
 from ._places import Kind, Place, Remote, Where, base_name, each_place, exists, for_reader, is_folder, is_parquet, put_in_place, temporary, writing
 from ._progress import Progress, reporter
@@ -224,13 +224,10 @@ def _files_for_a_folder(src: Any, dst: Place, where: Where, progress: Progress) 
     if not is_paths(src) or (not is_folder(dst) and os.path.splitext(base_name(dst))[1]):
         return []
     try:
-        files = relative_files(src, where, progress)
+        files = relative_files(src, where, progress, dst)
     except FileNotFoundError:
         return []  # the extension says what is wrong, or reads files of other kinds
-    if not all(is_parquet(file.source) for file in files):
-        return []
-    check_outside(files, dst, "dst")
-    return files
+    return files if all(is_parquet(file.source) for file in files) else []
 
 
 def _remote_parquet(src: Any, where: Where, progress: Progress) -> list[File]:

@@ -22,9 +22,12 @@ class File(NamedTuple):
     name: str  # path below the output
 
 
-def relative_files(src: Any, where: Where = Where(), progress: Progress = False) -> list[File]:
-    """The Parquet files of `src`, with their paths below the output."""
-    out = [File(*found) for found in parquet_files(src, where, progress)]
+def relative_files(src: Any, where: Where = Where(), progress: Progress = False, dst: Place | None = None) -> list[File]:
+    """The Parquet files of `src`, with their paths below the output. It is an error if one lies in `dst`, or would when the
+    job is started again."""
+    out = [File(*found) for found in parquet_files(src, where, progress, dst)]
+    if dst is not None:
+        check_outside(out, dst, "dst")
     taken: dict[str, Place] = {}
     for file in out:
         if str(taken.setdefault(file.name, file.source)) != str(file.source):

@@ -154,13 +154,17 @@ def each_place(paths: Any, where: Where, progress: Progress = False) -> list[tup
     return out
 
 
-def parquet_files(paths: Any, where: Where = Where(), progress: Progress = False) -> list[tuple[Place, str]]:
-    """The Parquet files of paths, folders and patterns. With each its path below the folder that was named, or that fits."""
+def parquet_files(paths: Any, where: Where = Where(), progress: Progress = False, dst: Place | None = None) -> list[tuple[Place, str]]:
+    """The Parquet files of paths, folders and patterns. With each its path below the folder that was named, or that fits.
+
+    It is an error if one of these folders has `dst` in it, whose files would be found the next time."""
     out: list[tuple[Place, str]] = []
     for place, fits, kind in each_place(paths, where, progress):
         if kind == "folder":
             with waiting(progress, f"listing {place}"):
                 below = parquet_below(place)
+            if below and dst is not None and is_below(dst, place) and not any(map(is_hidden, os.path.relpath(str(dst), str(place)).split("/"))):
+                raise ValueError(f"dst: {dst} lies in {place}; name another folder for the output")
             out += [(file, os.path.join(base_name(place), name) if fits else name) for file, name in below]
         elif kind is None:
             raise FileNotFoundError(f"{place}: no such file, and no file fits it")

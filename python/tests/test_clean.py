@@ -474,6 +474,13 @@ def test_what_cannot_be_is_refused(tmp_path):
             shutil.rmtree(folder, ignore_errors=True)
     with pytest.raises(ValueError, match="lies in"):
         clean(tmp_path / "b", tmp_path / "b", progress=False)
+    for src in (tmp_path / "b", tmp_path / "[b]"):  # the next call would read the output
+        with pytest.raises(ValueError, match="dst: .*b/out lies in .*b; name another folder"):
+            clean(src, tmp_path / "b" / "out", progress=False)
+    for _ in range(2):
+        clean(tmp_path / "b", tmp_path / "b" / "_out", progress=False)  # a name that no data set reads
+        clean(tmp_path / "b" / "*.parquet", tmp_path / "b" / "out", progress=False)
+    shutil.rmtree(tmp_path / "b" / "out")
     with pytest.raises(FileExistsError, match="not empty"):
         clean(tmp_path / "a.parquet", tmp_path / "b", progress=False)
     clean(tmp_path / "a.parquet", tmp_path / "out", progress=False, path=tmp_path / "i", threshold=0.7)
