@@ -18,7 +18,7 @@ from . import _core
 from ._inputs import is_paths, paths_or_table
 from ._job import File, Job, relative_files, write_whole
 from ._parquet import OnError, footer_of, is_of_the_file, message_of, parquet_batches, skips
-from ._places import Kind, Place, Remote, Where, base_name, each_place, exists, for_reader, is_folder, is_parquet, put_in_place, temporary, writing
+from ._places import Kind, Place, Remote, Where, base_name, each_place, for_reader, is_folder, is_parquet, put_in_place, temporary, writing
 from ._progress import Progress, reporter
 from ._settings import NoSettings, check_names, pairs
 from ._sources import stage
@@ -262,7 +262,7 @@ def _from(report: Callable[[int], object] | None, before: int) -> Callable[[int]
 
 def _look_through(job: Job, file: File, items: list[str], rules: Any, sets: Any, report: Callable[[int], object] | None) -> None:
     written, target = job.state["written"], job.target(file.name)
-    if file.name in written and exists(target):
+    if file.name in written and job.is_there(file.name):
         return
     before = sum(counts["documents"] for counts in written.values())
     if isinstance(file.source, Remote) or isinstance(target, Remote):
@@ -284,6 +284,7 @@ def _look_through(job: Job, file: File, items: list[str], rules: Any, sets: Any,
 def _done(job: Job, file: File, target: Place, said: dict[str, Any]) -> None:
     write_whole(_found(job, file.name), said["lines"])
     put_in_place(target)
+    job.note_size(file.name)
     job.state |= {name: said[name] for name in _OF_ITEMS}
     job.state["written"][file.name] = {name: said[name] for name in (*_COUNTS, "messages")}
     job.save_at_times()

@@ -76,6 +76,14 @@ def exists(place: Place) -> bool:
     return place.exists() if isinstance(place, Remote) else os.path.exists(place)
 
 
+def size_of(place: Place) -> int | None:
+    """The bytes of a file; None if it is not there, or nobody says."""
+    try:
+        return place.info().get("size") if isinstance(place, Remote) else os.path.getsize(place)
+    except FileNotFoundError:
+        return None
+
+
 def kind_of(place: Place) -> Kind:
     if isinstance(place, Remote):
         return place.kind()

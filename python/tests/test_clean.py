@@ -338,10 +338,11 @@ def test_restart_keeps_what_is_not_of_the_job(tmp_path):
     assert os.listdir(tmp_path / "out") == ["mine.txt"]
     os.remove(tmp_path / "out" / "mine.txt")
     assert clean(tmp_path / "in", tmp_path / "out", path=tmp_path / "index", progress=False).kept == 1
-    # A file of the output that somebody removed is written again.
-    os.remove(tmp_path / "out" / "a.parquet")
-    clean(tmp_path / "in", tmp_path / "out", path=tmp_path / "index", progress=False)
-    assert rows_of(tmp_path / "out")["text"].to_pylist() == [A]
+    # A file of the output that somebody removed or damaged is written again.
+    for damage in (os.remove, lambda file: file.write_bytes(b"junk")):
+        damage(tmp_path / "out" / "a.parquet")
+        clean(tmp_path / "in", tmp_path / "out", path=tmp_path / "index", progress=False)
+        assert rows_of(tmp_path / "out")["text"].to_pylist() == [A]
 
 
 @pytest.mark.parametrize("keep", ["first", "longest", ("score", "asc")])
