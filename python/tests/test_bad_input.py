@@ -56,6 +56,20 @@ def test_ids(ids, error, words):
         Index().add([A, B], ids)
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError, TypeError])
+def test_an_exception_in_a_generator_passes_on(error):
+    def broken():
+        yield A
+        raise error("the generator")
+
+    index = Index()
+    for call in (index.add, index.query, index.remove, index.top_k, sign, lambda ids: index.add([A], ids), lambda dates: index.add([A], dates=dates),
+                 lambda texts: sign_records(texts, ["a"]), lambda ids: sign_records([A], ids)):  # fmt: skip
+        with pytest.raises(error, match="the generator"):
+            call(broken())
+    assert index.documents == 0
+
+
 def test_dates():
     with pytest.raises(ValueError, match='dates: row 1: "yesterday" is not a time'):
         Index().add([A, B], dates=["2024-01-01", "yesterday"])
