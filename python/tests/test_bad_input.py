@@ -159,6 +159,13 @@ def test_a_missing_column_of_a_file_is_named_before_anything_is_judged(tmp_path)
     assert index.documents == 0
 
 
+def test_batches_without_rows(tmp_path):
+    pq.write_table(pa.table({"text": [A]}), tmp_path / "a.parquet")
+    for call in (lambda: list(scan_parquet(tmp_path, batch_rows=0)), lambda: resolve(tmp_path, batch_rows=0)):
+        with pytest.raises(ValueError, match="^batch_rows: 0 is not a number of rows; give 1 or more$"):
+            call()
+
+
 def test_ids_that_come_again_in_a_later_batch(tmp_path):
     pq.write_table(pa.table({"id": ["a", "b"], "text": [A, B]}), tmp_path / "0.parquet")
     pq.write_table(pa.table({"id": ["c", "b"], "text": [A, B]}), tmp_path / "1.parquet")
