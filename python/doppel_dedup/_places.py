@@ -7,7 +7,7 @@ import glob
 import os
 import posixpath
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ._progress import Progress, steps, waiting
@@ -49,6 +49,8 @@ def _is_local(filesystem: Any) -> bool:
 def local_path(given: str | os.PathLike[str], argument: str, what: str) -> str:
     """A path of this machine. A URL is an error: `what` says what lies there."""
     path = os.fspath(given)
+    if not path:
+        raise ValueError(f"{argument}: empty; name where {what} lies")
     if isinstance(path, bytes):
         return os.fsdecode(path)
     if is_url(path) and not path.startswith("file://"):
@@ -143,6 +145,8 @@ def fitting(pattern: Place) -> list[Place]:
 
 def each_place(paths: Any, where: Where, progress: Progress = False) -> list[tuple[Place, bool, Kind]]:
     """Files and folders, and what fits patterns: its folders, or its files if there are any. Each with whether it fits one."""
+    if not isinstance(paths, (str, os.PathLike, Iterable)):
+        raise TypeError(f"{paths!r} is not a path; give paths of files or folders")
     if hasattr(paths, "read"):
         raise TypeError(f"a {type(paths).__name__} is an open file; give its path, or give it to clean() or deduplicate()")
     given = [where.place(path) for path in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]

@@ -205,8 +205,8 @@ def deduplicate(
     columns, keep_rows = opened(table, text)
     by = order_of(order_by, names_of(columns))
     chooser = Chooser(keep, text)
-    needed = [text, id, chooser.column, *(name for name, _ in by)]
-    check_columns(columns, [name for name in needed if name is not None])
+    needed = [id, chooser.column, *(name for name, _ in by)]
+    check_columns(columns, [text, *(name for name in needed if name is not None)])
     order = row_order(columns, by) if by else None
     texts = plain(_take(column_of(columns, text), order))
     ids = plain(_take(column_of(columns, id), order)) if id is not None else None

@@ -129,6 +129,31 @@ def test_names_of_other_libraries_get_a_hint(tmp_path):
     doppel_dedup.deduplicate({"text": ["x"]}, threshold=0.5, state_fsync="commit", path=tmp_path / "index", repeated_ids="allow")
 
 
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        (lambda: Index().add(None), "^texts: NoneType is neither a list nor an Arrow array$"),
+        (lambda: Index().query(None), "^texts: NoneType"),
+        (lambda: Index().top_k(None), "^texts: NoneType"),
+        (lambda: Index().top_k([A], k=1.5), "^k: 1.5 is not a number of originals; give 1 or more$"),
+        (lambda: Index().add_signed(None), "^records: NoneType"),
+        (lambda: Index().remove(None), "^ids: NoneType"),
+        (lambda: None in Index(), "^id: None; give str, bytes or a whole number$"),
+        (lambda: sign(None), "^texts: NoneType"),
+        (lambda: sign_records([A], None), "^ids: NoneType"),
+        (lambda: Index(hash_key=5), "^hash_key: int; a key has 16 bytes, or 32 hex digits as str$"),
+        (lambda: Index(path=""), "^path: empty; name where an index lies$"),
+        (lambda: list(scan_parquet(None)), "^None is not a path; give paths of files or folders$"),
+        (lambda: deduplicate([{"text": A}], text=None), "^None is not the name of a column$"),
+        (lambda: Index().add([A])["verdict"], "^'verdict' is not a row; the columns are attributes, such as verdicts.verdict$"),
+        (lambda: Index().add([A])[1.5], "^give a row number, a slice, a mask, or a list of row numbers$"),
+    ],
+)
+def test_what_is_of_another_type_is_named(call, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        call()
+
+
 def test_settings():
     with pytest.raises(TypeError, match="numperm: no such setting; did you mean num_perm"):
         Index(numperm=64)
