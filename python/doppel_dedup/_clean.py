@@ -189,7 +189,8 @@ def clean(
                    the next time, and are written as part-00000.parquet and so on.) Of a folder all that Arrow's data sets read:
                    .parquet, .parq and .pq, also in linked folders, but no names that begin with _ or . Paths may be URLs:
                    "s3://bucket/crawl", "gs://...", "hf://datasets/...", "https://...", all that fsspec knows
-    dst            the output folder, which may be a URL, too: empty, or the output of the same job
+    dst            the output folder, which may be a URL, too: empty, or the output of the same job. It lies in no folder of
+                   `src`, unless its name begins with _ or .
     text, id       the columns, or fields inside of them: "doc.text"; without `id`, a row's id is its place
     keep           which row of a cluster stays: "first", "longest", "shortest", or the one with the largest or smallest
                    value: ("score", "desc"), ("date", "asc"); of equal rows, the first

@@ -178,8 +178,8 @@ def deduplicate(
                    Series, an Arrow array; or, as a Table, a Dataset of pyarrow, an open Parquet file, and anything with
                    __arrow_c_stream__, such as a relation of duckdb
     text, id       the columns, or fields inside of them: "doc.text"; without `id`, a row's id is its number
-    order_by       one or more columns that say what is earlier ("date", "score desc"). Without it, the order of the
-                   rows
+    order_by       one or more columns that say what is earlier ("date", "score desc"); missing values and NaN are last.
+                   Without it, the order of the rows
     keep           which row of a cluster stays: "first", "longest", "shortest", or the one with the largest or smallest
                    value: ("score", "desc"), ("date", "asc"); of equal rows, the first. This does not change which
                    rows are copies. A row that repeats a document from before the call never stays. Needs pyarrow,
