@@ -278,6 +278,21 @@ TEST(Revisits, EventsMayBePackedAndAWarcFileIsRefusedAtOnce) {
   EXPECT_EQ(run_doppel("revisits /dev/null").code, 0);
 }
 
+TEST(Revisits, TheReasonWhyACopyStaysIsTheRealOne) {
+  TempDir dir;
+  write_file(dir / "shared.warc.gz", gz(capture("1", 1, image('a')) + capture("2", 2, image('a'))));
+  EXPECT_EQ(run_doppel("scan -q -o " + (dir / "events") + " " + (dir / "shared.warc.gz")).code, 0);
+  const std::string rewrite = "revisits " + (dir / "events") + " --rewrite ";
+  EXPECT_THAT(run_doppel(rewrite + (dir / "out") + " " + (dir / "shared.warc.gz")).err,
+              HasSubstr("1 copies stay: its event names no offset"));
+  write_file(dir / "in/a.warc", capture("1", 1, image('a')) + capture("2", 2, image('a')));
+  EXPECT_EQ(run_doppel("scan -q -o " + (dir / "events") + " " + (dir / "in")).code, 0);
+  EXPECT_THAT(run_doppel(rewrite + (dir / "once") + " " + (dir / "in")).err, HasSubstr("1 copies replaced"));
+  EXPECT_EQ(run_doppel("scan -q -o " + (dir / "events") + " " + (dir / "once")).code, 0);
+  EXPECT_THAT(run_doppel(rewrite + (dir / "twice") + " " + (dir / "once")).err,
+              HasSubstr("1 copies stay: it is a revisit record already"));
+}
+
 TEST(Revisits, LinesThatAreNoEventsCannotBeUsed) {
   TempDir dir;
   write_file(dir / "a.warc", capture("1", 1, image('a')) + capture("2", 2, image('a')));
