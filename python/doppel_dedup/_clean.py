@@ -189,7 +189,8 @@ def clean(
                    the next time, and are written as part-00000.parquet and so on.) Of a folder all that Arrow's data sets read:
                    .parquet, .parq and .pq, also in linked folders, but no names that begin with _ or . Paths may be URLs:
                    "s3://bucket/crawl", "gs://...", "hf://datasets/...", "https://...", all that fsspec knows
-    dst            the output folder, which may be a URL, too: empty, or the output of the same job
+    dst            the output folder, which may be a URL, too: empty, or the output of the same job. It lies in no folder of
+                   `src`, unless its name begins with _ or .
     text, id       the columns, or fields inside of them: "doc.text"; without `id`, a row's id is its place
     keep           which row of a cluster stays: "first", "longest", "shortest", or the one with the largest or smallest
                    value: ("score", "desc"), ("date", "asc"); of equal rows, the first
@@ -218,8 +219,9 @@ def clean(
 
     A killed job that is started again with the same arguments continues, and its files are byte for byte the same as
     without the kill. A finished job does nothing, unless there are new files: with a path, they are compared with all
-    earlier ones. It is an error if a file has changed since the job read it, or is gone, or if the table is another one;
-    restart=True begins again. A file is known by its name, its size, its time and the bytes at both of its ends.
+    earlier ones; and a file of the output that is gone, or has another size, is written again. It is an error if a file
+    has changed since the job read it, or is gone, or if the table is another one; restart=True begins again. A file is
+    known by its name, its size, its time and the bytes at both of its ends.
     """
     try:
         import pyarrow.parquet as parquet
@@ -242,8 +244,7 @@ def clean(
     }
     src = paths_or_table(src, text)
     staged = not is_paths(src)
-    files = [] if staged else relative_files(src, reading, progress)
-    check_outside(files, out, "dst")
+    files = [] if staged else relative_files(src, reading, progress, out)
     needed = [text, *([id] if id is not None else []), *([chooser.column] if chooser.column is not None else [])]
     skip = skips(on_error)
     rows: int | None = None
@@ -269,12 +270,13 @@ def clean(
             check_outside([File(place, "")], out, name)
     whole = len(job.state["written"]) == len(job.state["files"])
     if whole:
-        with steps(progress, "looking at the output", len(job.state["files"])) as done:
-            whole = all(each(exists, list(map(job.target, job.state["files"])), done))
+        written = [File(job.target(name), name) for name in job.state["files"]]
+        with steps(progress, "looking at the output", len(written)) as done:
+            whole = all(each(lambda file: job.is_there(file.name), written, done))
     listed = table is None or (job.state.get("clusters") == str(table) and exists(table))
     shown = page is None or (job.state.get("report") == page and os.path.exists(page))
     if job.state.get("done") and staged and not (whole and listed and shown):
-        missing = (table if not listed else page) if whole else f"a file of {out}"
+        missing = (table if not listed else page) if whole else f"what was written to {out}"
         raise ValueError(f"{missing} is not there, and the job on this table is done; begin again with restart=True")
     if not (job.state.get("done") and whole):
         job.state |= {"done": False, "clusters": None, "report": None}
@@ -401,10 +403,11 @@ def _work(
                 mask = mask | (verdicts_of(_take(_rows(job, number))) == UNSCORED)
             sum_of_mask = zlib.crc32(np.packbits(mask).tobytes())
             written = [sum_of_mask, int(mask.sum()), len(mask)]
-            if job.state["written"].get(file.name) == written and exists(job.target(file.name)):
+            if job.state["written"].get(file.name) == written and job.is_there(file.name):
                 return
             _write(job, file, mask, reported)
             with lock:
+                job.note_size(file.name)
                 job.state["written"][file.name] = written
                 job.save_at_times()
 

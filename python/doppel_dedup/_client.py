@@ -1,15 +1,29 @@
 """A client of `doppel serve --http`."""
 
 import asyncio
+import contextvars
 import http.client
 import json
+import socket
 import threading
 import time
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
 from ._errors import Error
+
+T = TypeVar("T")
+_cancelled: contextvars.ContextVar[threading.Event] = contextvars.ContextVar("cancelled", default=threading.Event())
+
+
+def _json(document: Mapping[str, Any], what: str) -> str:
+    if not isinstance(document, Mapping):
+        raise TypeError(f"{what}: a {type(document).__name__}; give a mapping with `text`")
+    try:
+        return json.dumps(dict(document), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{what}: cannot be JSON: {error}") from None
 
 
 class Client:
@@ -43,13 +57,15 @@ class Client:
         it has the original), the verdict of any other document (type "verdict"), or
         {"line": N, "error": {"status": S, "message": M}}.
         """
-        body = "".join(json.dumps(dict(document)) + "\n" for document in documents).encode()
+        if isinstance(documents, (str, bytes, Mapping)):
+            raise TypeError(f"documents: one {type(documents).__name__}; give a list of mappings with `text`")
+        body = "".join(_json(document, f"documents: number {n}") + "\n" for n, document in enumerate(documents)).encode()
         answer = self._ask("POST", "/v1/documents", body, "application/x-ndjson") if body else b""
         return [json.loads(line) for line in (answer or b"").splitlines()]
 
     def check(self, document: Mapping[str, Any]) -> dict[str, Any]:
         """Judges a document without inserting it."""
-        answer = self._ask("POST", "/v1/check", json.dumps(dict(document)).encode(), "application/json")
+        answer = self._ask("POST", "/v1/check", _json(document, "document").encode(), "application/json")
         return dict(json.loads(answer or b"{}"))
 
     def original(self, sha1: str) -> dict[str, Any] | None:
@@ -69,19 +85,31 @@ class Client:
                 except (OSError, http.client.HTTPException) as error:
                     self._connection.close()
                     status, answer, wait = 0, str(error).encode(), None
+                    if isinstance(error, socket.gaierror) and error.errno != socket.EAI_AGAIN:
+                        end = 0  # there is no such host
             if status == 200:
                 return answer
             if status == 404 and method == "GET":
                 return None
-            if status not in (0, 429, 503) or time.monotonic() + pause > end:
+            if status not in (0, 429, 503) or time.monotonic() >= end or _cancelled.get().is_set():
                 said = answer.decode(errors="replace").strip()
                 raise Error(f"{method} {path} at {self._connection.host}:{self._connection.port}: {status or 'no answer'}: {said}")
-            time.sleep(min(float(wait) if wait else pause, max(end - time.monotonic(), 0)))
+            _cancelled.get().wait(min(float(wait) if wait else pause, max(end - time.monotonic(), 0)))
             pause = min(2 * pause, 5)
 
 
+async def _in_thread(call: Callable[..., T], *arguments: Any) -> T:
+    """If the caller is cancelled, the request is not sent again."""
+    cancelled = threading.Event()
+    _cancelled.set(cancelled)  # the thread gets a copy of the context
+    try:
+        return await asyncio.to_thread(call, *arguments)
+    finally:
+        cancelled.set()
+
+
 class AsyncClient:
-    """Client for asyncio: the same methods, each in a thread."""
+    """Client for asyncio: the same methods, each in a thread. One that is cancelled is not sent again."""
 
     def __init__(self, url: str = "http://127.0.0.1:9464", *, token: str | None = None, timeout: float = 60,
                  patience: float = 300) -> None:
@@ -89,12 +117,12 @@ class AsyncClient:
 
     async def insert(self, documents: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Client.insert"""
-        return await asyncio.to_thread(self._client.insert, documents)
+        return await _in_thread(self._client.insert, documents)
 
     async def check(self, document: Mapping[str, Any]) -> dict[str, Any]:
         """Client.check"""
-        return await asyncio.to_thread(self._client.check, document)
+        return await _in_thread(self._client.check, document)
 
     async def original(self, sha1: str) -> dict[str, Any] | None:
         """Client.original"""
-        return await asyncio.to_thread(self._client.original, sha1)
+        return await _in_thread(self._client.original, sha1)

@@ -31,6 +31,8 @@ def check_columns(table: Any, wanted: Iterable[str], where: str = "") -> None:
     for name in wanted:
         if name in names:
             continue
+        if not isinstance(name, str):
+            raise TypeError(f"{where}{name!r} is not the name of a column")
         if not names:
             raise KeyError(f"{where}no column {name!r}: the table has no columns")
         if inside := _parts(name, names):

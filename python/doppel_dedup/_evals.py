@@ -16,9 +16,9 @@ from typing import Any, Unpack
 
 from . import _core
 from ._inputs import is_paths, paths_or_table
-from ._job import File, Job, check_outside, relative_files, write_whole
+from ._job import File, Job, relative_files, write_whole
 from ._parquet import OnError, footer_of, is_of_the_file, message_of, parquet_batches, skips
-from ._places import Kind, Place, Remote, Where, base_name, each_place, exists, for_reader, is_folder, is_parquet, put_in_place, temporary, writing
+from ._places import Kind, Place, Remote, Where, base_name, each_place, for_reader, is_folder, is_parquet, put_in_place, temporary, writing
 from ._progress import Progress, reporter
 from ._settings import NoSettings, check_names, pairs
 from ._sources import stage
@@ -224,13 +224,10 @@ def _files_for_a_folder(src: Any, dst: Place, where: Where, progress: Progress) 
     if not is_paths(src) or (not is_folder(dst) and os.path.splitext(base_name(dst))[1]):
         return []
     try:
-        files = relative_files(src, where, progress)
+        files = relative_files(src, where, progress, dst)
     except FileNotFoundError:
         return []  # the extension says what is wrong, or reads files of other kinds
-    if not all(is_parquet(file.source) for file in files):
-        return []
-    check_outside(files, dst, "dst")
-    return files
+    return files if all(is_parquet(file.source) for file in files) else []
 
 
 def _remote_parquet(src: Any, where: Where, progress: Progress) -> list[File]:
@@ -265,7 +262,7 @@ def _from(report: Callable[[int], object] | None, before: int) -> Callable[[int]
 
 def _look_through(job: Job, file: File, items: list[str], rules: Any, sets: Any, report: Callable[[int], object] | None) -> None:
     written, target = job.state["written"], job.target(file.name)
-    if file.name in written and exists(target):
+    if file.name in written and job.is_there(file.name):
         return
     before = sum(counts["documents"] for counts in written.values())
     if isinstance(file.source, Remote) or isinstance(target, Remote):
@@ -287,6 +284,7 @@ def _look_through(job: Job, file: File, items: list[str], rules: Any, sets: Any,
 def _done(job: Job, file: File, target: Place, said: dict[str, Any]) -> None:
     write_whole(_found(job, file.name), said["lines"])
     put_in_place(target)
+    job.note_size(file.name)
     job.state |= {name: said[name] for name in _OF_ITEMS}
     job.state["written"][file.name] = {name: said[name] for name in (*_COUNTS, "messages")}
     job.save_at_times()

@@ -40,8 +40,8 @@ class Index:
                   with: leave them out. WrongIndexError names those that are given and differ
     against       directories of other indexes, which are only read: a document that is in one of them is a duplicate.
                   They must have been made with the same settings; their hash key is used
-    hash_key      16 bytes or 32 hex digits, instead of the key in the directory; without a directory, the default is a
-                  public key
+    hash_key      16 bytes or 32 hex digits, instead of the key in the directory, which does not keep it: give it each
+                  time. Without a directory, the default is a public key
     repeated_ids  what to do if the id of an original comes again with another text: "error" (the default) rejects the
                   call before anything is judged, "allow" judges the document like any other, "replace" removes the
                   original first. With the same text it is the same document, and gets the verdict that it had
@@ -131,8 +131,8 @@ class Index:
         >>> index.top_k("A B C D E F G H I J K L M N", k=2)
         [('first', 0.8), ('second', 0.5)]
         """
-        if k < 1:
-            raise ValueError(f"k: {k} is not a number of originals; give 1 or more")
+        if not hasattr(k, "__index__") or k < 1:
+            raise ValueError(f"k: {k!r} is not a number of originals; give 1 or more")
         one = isinstance(texts, (str, bytes))
         with reporter(progress, [texts] if one else texts) as report:
             found = self._core.nearest([texts] if one else plain(texts), k, report)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ._places import (
-    Place, Remote, Where, base_name, child, each, identity, is_below, is_empty, local_path, parquet_files, remove, temporary,
+    Place, Remote, Where, base_name, child, each, exists, identity, is_below, is_empty, local_path, parquet_files, remove, size_of, temporary,
 )  # fmt: skip
 from ._progress import Progress, steps
 
@@ -22,9 +22,12 @@ class File(NamedTuple):
     name: str  # path below the output
 
 
-def relative_files(src: Any, where: Where = Where(), progress: Progress = False) -> list[File]:
-    """The Parquet files of `src`, with their paths below the output."""
-    out = [File(*found) for found in parquet_files(src, where, progress)]
+def relative_files(src: Any, where: Where = Where(), progress: Progress = False, dst: Place | None = None) -> list[File]:
+    """The Parquet files of `src`, with their paths below the output. It is an error if one lies in `dst`, or would when the
+    job is started again."""
+    out = [File(*found) for found in parquet_files(src, where, progress, dst)]
+    if dst is not None:
+        check_outside(out, dst, "dst")
     taken: dict[str, Place] = {}
     for file in out:
         if str(taken.setdefault(file.name, file.source)) != str(file.source):
@@ -128,6 +131,15 @@ class Job:
 
     def target(self, name: str) -> Place:
         return child(self.dst, name)
+
+    def note_size(self, name: str) -> None:
+        """The file of the output is whole; see is_there()."""
+        self.state.setdefault("sizes", {})[name] = size_of(self.target(name))
+
+    def is_there(self, name: str) -> bool:
+        """Whether a file of the output has the size that it was written with. Jobs of version 0.1 know none."""
+        size = self.state.get("sizes", {}).get(name)
+        return exists(self.target(name)) if size is None else size_of(self.target(name)) == size
 
     def number(self, name: str) -> int:
         return int(self.state["files"].index(name))

@@ -158,6 +158,11 @@ def _plain(batch: pyarrow.RecordBatch, repeated: dict[str, pyarrow.DataType]) ->
         first = end
 
 
+def check_batch_rows(batch_rows: int) -> None:
+    if batch_rows < 1:
+        raise ValueError(f"batch_rows: {batch_rows} is not a number of rows; give 1 or more")
+
+
 def parquet_batches(
     name: Place, wanted: Sequence[str], columns: Sequence[str] | None, batch_rows: int, row: int = 0
 ) -> Iterator[pyarrow.RecordBatch]:
@@ -360,6 +365,7 @@ def scan_parquet(
     except ImportError:
         raise ImportError("scan_parquet() reads with pyarrow, which is not installed: pip install pyarrow") from None
     check_names(settings, scan_parquet)
+    check_batch_rows(batch_rows)
     needed = [text] if id is None else [text, id]
     chosen = None if columns is None else list(dict.fromkeys([*needed, *columns]))
     files = [file for file, _ in parquet_files(paths, Where(storage_options, filesystem))]

@@ -7,7 +7,7 @@ import glob
 import os
 import posixpath
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ._progress import Progress, steps, waiting
@@ -49,6 +49,8 @@ def _is_local(filesystem: Any) -> bool:
 def local_path(given: str | os.PathLike[str], argument: str, what: str) -> str:
     """A path of this machine. A URL is an error: `what` says what lies there."""
     path = os.fspath(given)
+    if not path:
+        raise ValueError(f"{argument}: empty; name where {what} lies")
     if isinstance(path, bytes):
         return os.fsdecode(path)
     if is_url(path) and not path.startswith("file://"):
@@ -74,6 +76,14 @@ def base_name(place: Place) -> str:
 
 def exists(place: Place) -> bool:
     return place.exists() if isinstance(place, Remote) else os.path.exists(place)
+
+
+def size_of(place: Place) -> int | None:
+    """The bytes of a file; None if it is not there, or nobody says."""
+    try:
+        return place.info().get("size") if isinstance(place, Remote) else os.path.getsize(place)
+    except FileNotFoundError:
+        return None
 
 
 def kind_of(place: Place) -> Kind:
@@ -135,6 +145,8 @@ def fitting(pattern: Place) -> list[Place]:
 
 def each_place(paths: Any, where: Where, progress: Progress = False) -> list[tuple[Place, bool, Kind]]:
     """Files and folders, and what fits patterns: its folders, or its files if there are any. Each with whether it fits one."""
+    if not isinstance(paths, (str, os.PathLike, Iterable)):
+        raise TypeError(f"{paths!r} is not a path; give paths of files or folders")
     if hasattr(paths, "read"):
         raise TypeError(f"a {type(paths).__name__} is an open file; give its path, or give it to clean() or deduplicate()")
     given = [where.place(path) for path in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]
@@ -154,13 +166,17 @@ def each_place(paths: Any, where: Where, progress: Progress = False) -> list[tup
     return out
 
 
-def parquet_files(paths: Any, where: Where = Where(), progress: Progress = False) -> list[tuple[Place, str]]:
-    """The Parquet files of paths, folders and patterns. With each its path below the folder that was named, or that fits."""
+def parquet_files(paths: Any, where: Where = Where(), progress: Progress = False, dst: Place | None = None) -> list[tuple[Place, str]]:
+    """The Parquet files of paths, folders and patterns. With each its path below the folder that was named, or that fits.
+
+    It is an error if one of these folders has `dst` in it, whose files would be found the next time."""
     out: list[tuple[Place, str]] = []
     for place, fits, kind in each_place(paths, where, progress):
         if kind == "folder":
             with waiting(progress, f"listing {place}"):
                 below = parquet_below(place)
+            if below and dst is not None and is_below(dst, place) and not any(map(is_hidden, os.path.relpath(str(dst), str(place)).split("/"))):
+                raise ValueError(f"dst: {dst} lies in {place}; name another folder for the output")
             out += [(file, os.path.join(base_name(place), name) if fits else name) for file, name in below]
         elif kind is None:
             raise FileNotFoundError(f"{place}: no such file, and no file fits it")

@@ -161,6 +161,8 @@ def hash_key_text(key: str | bytes | None) -> str:
         if len(key) != 16:
             raise ValueError(f"hash_key: {len(key)} bytes; a key has 16 (or 32 hex digits as str)")
         return key.hex()
+    if not isinstance(key, str):
+        raise TypeError(f"hash_key: {type(key).__name__}; a key has 16 bytes, or 32 hex digits as str")
     if not key:
         raise ValueError("hash_key: empty; a key has 32 hex digits")
     return key

@@ -12,7 +12,7 @@ from ._index import Index
 from ._inputs import named_columns
 from ._progress import Progress, reporter
 from ._settings import IndexSettings, SigningSettings, check_names, hash_key_text, pairs
-from ._parquet import parquet_batches
+from ._parquet import check_batch_rows, parquet_batches
 from ._places import parquet_files
 from ._tables import Order, order_of, row_order
 
@@ -170,6 +170,7 @@ def resolve(
     import pyarrow
 
     check_names(settings, resolve)
+    check_batch_rows(batch_rows)
     own = None
     if index is None:
         index = own = Index(**settings)

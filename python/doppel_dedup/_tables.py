@@ -57,17 +57,20 @@ def row_order(table: Any, by: Sequence[tuple[str, bool]]) -> np.ndarray[Any, Any
         keys = [(name, "descending" if desc else "ascending") for name, (_, desc) in zip(names, by)] + [("row", "ascending")]
         return np.asarray(pyarrow.compute.sort_indices(columns, sort_keys=keys))
     if hasattr(table, "with_row_index"):  # polars
-        return columns.with_row_index("row of doppel").sort(
+        return columns.fill_nan(None).with_row_index("row of doppel").sort(
             names, descending=[desc for _, desc in by], nulls_last=True, maintain_order=True
         )["row of doppel"].to_numpy()
     if hasattr(table, "iloc"):  # pandas
         ascending = [not desc for _, desc in by]
         return columns.sort_values(names, ascending=ascending, kind="stable", na_position="last").index.to_numpy()
     rows = list(range(len(columns["0"])))
-    for name, (_, desc) in reversed([*zip(names, by)]):
-        column = columns[name]
-        there = [i for i in rows if column[i] is not None]
-        rows = sorted(there, key=column.__getitem__, reverse=desc) + [i for i in rows if column[i] is None]
+    for column, (name, desc) in reversed([*zip(columns.values(), by)]):
+        try:
+            there = [i for i in rows if column[i] is not None and column[i] == column[i]]  # NaN is not equal to itself
+            missing = [i for i in rows if column[i] is None or column[i] != column[i]]
+            rows = sorted(there, key=column.__getitem__, reverse=desc) + missing
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"order_by: the values of column {name!r} cannot be sorted: {error}") from None
     return np.array(rows, dtype=np.int64)
 
 
@@ -175,8 +178,8 @@ def deduplicate(
                    Series, an Arrow array; or, as a Table, a Dataset of pyarrow, an open Parquet file, and anything with
                    __arrow_c_stream__, such as a relation of duckdb
     text, id       the columns, or fields inside of them: "doc.text"; without `id`, a row's id is its number
-    order_by       one or more columns that say what is earlier ("date", "score desc"). Without it, the order of the
-                   rows
+    order_by       one or more columns that say what is earlier ("date", "score desc"); missing values and NaN are last.
+                   Without it, the order of the rows
     keep           which row of a cluster stays: "first", "longest", "shortest", or the one with the largest or smallest
                    value: ("score", "desc"), ("date", "asc"); of equal rows, the first. This does not change which
                    rows are copies. A row that repeats a document from before the call never stays. Needs pyarrow,
@@ -202,8 +205,8 @@ def deduplicate(
     columns, keep_rows = opened(table, text)
     by = order_of(order_by, names_of(columns))
     chooser = Chooser(keep, text)
-    needed = [text, id, chooser.column, *(name for name, _ in by)]
-    check_columns(columns, [name for name in needed if name is not None])
+    needed = [id, chooser.column, *(name for name, _ in by)]
+    check_columns(columns, [text, *(name for name in needed if name is not None)])
     order = row_order(columns, by) if by else None
     texts = plain(_take(column_of(columns, text), order))
     ids = plain(_take(column_of(columns, id), order)) if id is not None else None

@@ -207,6 +207,8 @@ class Verdicts(Sequence[Verdict]):
     def __getitem__(self, row: Sequence[bool] | Sequence[int] | np.ndarray[Any, Any]) -> Verdicts: ...
     def __getitem__(self, row: Any) -> Verdict | list[Verdict] | Verdicts:
         """A row; of a slice a list of rows; of a mask, or of row numbers, the verdicts of these rows."""
+        if isinstance(row, str):
+            raise TypeError(f"{row!r} is not a row; the columns are attributes, such as verdicts.verdict")
         if not isinstance(row, (int, np.integer, slice)):
             return self._rows(np.asarray(row))
         if isinstance(row, slice):
@@ -222,7 +224,7 @@ class Verdicts(Sequence[Verdict]):
             if rows.shape != (len(self),):
                 raise IndexError(f"a mask of {len(rows)} rows, and there are {len(self)} verdicts")
             rows = np.flatnonzero(rows)
-        elif len(rows) and not np.issubdtype(rows.dtype, np.integer):
+        elif rows.ndim != 1 or len(rows) and not np.issubdtype(rows.dtype, np.integer):
             raise TypeError("give a row number, a slice, a mask, or a list of row numbers")
         rows = rows.astype(np.int64)
         return Verdicts(self._columns.take(np.where(rows < 0, rows + len(self), rows), False))

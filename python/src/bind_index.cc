@@ -154,6 +154,7 @@ class BoundIndex {
   }
 
   bool contains(nb::handle id) {
+    if (id.is_none()) throw nb::type_error("id: None; give str, bytes or a whole number");
     nb::list one;
     one.append(id);
     const TextColumn ids = id_column(one, "id");
@@ -293,22 +294,23 @@ void bind_index(nb::module_& m) {
       .def(nb::init<const std::string&, std::vector<std::pair<std::string, std::string>>, const std::string&,
                     const std::string&>(),
            nb::arg("config_file"), nb::arg("sets"), nb::arg("hash_key"), nb::arg("repeated_ids"))
-      .def("add", &BoundIndex::add, nb::arg("texts"), nb::arg("ids").none(), nb::arg("dates").none(),
+      .def("add", &BoundIndex::add, nb::arg("texts").none(), nb::arg("ids").none(), nb::arg("dates").none(),
            nb::arg("progress").none())
-      .def("add_table", &BoundIndex::add_table, nb::arg("texts"), nb::arg("ids").none(),
+      .def("add_table", &BoundIndex::add_table, nb::arg("texts").none(), nb::arg("ids").none(),
            nb::arg("progress").none())
       .def("begin_files", &BoundIndex::begin_files, nb::arg("paths"), nb::arg("resume"))
       .def("begin_file", &BoundIndex::begin_file, nb::arg("pass_"), nb::arg("file"))
-      .def("add_rows", &BoundIndex::add_rows, nb::arg("pass_"), nb::arg("first_row"), nb::arg("texts"),
+      .def("add_rows", &BoundIndex::add_rows, nb::arg("pass_"), nb::arg("first_row"), nb::arg("texts").none(),
            nb::arg("ids").none(), nb::arg("progress").none())
       .def("end_file", &BoundIndex::end_file, nb::arg("pass_"))
       .def("end_files", &BoundIndex::end_files, nb::arg("pass_"))
-      .def("add_signed", &BoundIndex::add_signed, nb::arg("records"), nb::arg("progress").none())
+      .def("add_signed", &BoundIndex::add_signed, nb::arg("records").none(), nb::arg("progress").none())
       .def("originals", &BoundIndex::originals, nb::arg("from_"), nb::arg("most"))
-      .def("query", &BoundIndex::query, nb::arg("texts"), nb::arg("progress").none())
-      .def("nearest", &BoundIndex::nearest, nb::arg("texts"), nb::arg("most"), nb::arg("progress").none())
-      .def("remove", &BoundIndex::remove, nb::arg("ids"))
-      .def("contains", &BoundIndex::contains, nb::arg("id"))
+      .def("query", &BoundIndex::query, nb::arg("texts").none(), nb::arg("progress").none())
+      .def("nearest", &BoundIndex::nearest, nb::arg("texts").none(), nb::arg("most"),
+           nb::arg("progress").none())
+      .def("remove", &BoundIndex::remove, nb::arg("ids").none())
+      .def("contains", &BoundIndex::contains, nb::arg("id").none())
       .def("checkpoint", &BoundIndex::checkpoint)
       .def("close", &BoundIndex::close)
       .def("last", &BoundIndex::last)

@@ -95,7 +95,7 @@ void bind_records(nb::module_& m) {
           },
           nb::arg("records"))
       .def("arrow_array", arrow_array);
-  m.def("sign_records", sign_records, nb::arg("texts"), nb::arg("ids"), nb::arg("dates").none(),
+  m.def("sign_records", sign_records, nb::arg("texts").none(), nb::arg("ids").none(), nb::arg("dates").none(),
         nb::arg("sets"), nb::arg("hash_key"), nb::arg("progress").none());
 }
 

@@ -107,7 +107,8 @@ nb::dict explain_two(nb::handle a, nb::handle b, const Sets& sets, const std::st
 }  // namespace
 
 void bind_texts(nb::module_& m) {
-  m.def("sign", sign, nb::arg("texts"), nb::arg("sets"), nb::arg("hash_key"), nb::arg("progress").none());
+  m.def("sign", sign, nb::arg("texts").none(), nb::arg("sets"), nb::arg("hash_key"),
+        nb::arg("progress").none());
   m.def("explain", explain_two, nb::arg("a").none(), nb::arg("b").none(), nb::arg("sets"),
         nb::arg("hash_key"));
   m.def(

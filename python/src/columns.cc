@@ -58,7 +58,8 @@ nb::object tuple_of(nb::handle from, const char* what) {
   }
   PyObject* tuple = PySequence_Tuple(from.ptr());
   if (tuple == nullptr) {
-    PyErr_Clear();
+    nb::python_error error;  // takes it
+    if (nb::hasattr(from, "__iter__") || !error.matches(PyExc_TypeError)) throw error;
     throw nb::type_error(
         fmt::format("{}: {} is neither a list nor an Arrow array", what, nb::type_name(from.type()).c_str())
             .c_str());

@@ -56,6 +56,20 @@ def test_ids(ids, error, words):
         Index().add([A, B], ids)
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError, TypeError])
+def test_an_exception_in_a_generator_passes_on(error):
+    def broken():
+        yield A
+        raise error("the generator")
+
+    index = Index()
+    for call in (index.add, index.query, index.remove, index.top_k, sign, lambda ids: index.add([A], ids), lambda dates: index.add([A], dates=dates),
+                 lambda texts: sign_records(texts, ["a"]), lambda ids: sign_records([A], ids)):  # fmt: skip
+        with pytest.raises(error, match="the generator"):
+            call(broken())
+    assert index.documents == 0
+
+
 def test_dates():
     with pytest.raises(ValueError, match='dates: row 1: "yesterday" is not a time'):
         Index().add([A, B], dates=["2024-01-01", "yesterday"])
@@ -115,6 +129,31 @@ def test_names_of_other_libraries_get_a_hint(tmp_path):
     doppel_dedup.deduplicate({"text": ["x"]}, threshold=0.5, state_fsync="commit", path=tmp_path / "index", repeated_ids="allow")
 
 
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        (lambda: Index().add(None), "^texts: NoneType is neither a list nor an Arrow array$"),
+        (lambda: Index().query(None), "^texts: NoneType"),
+        (lambda: Index().top_k(None), "^texts: NoneType"),
+        (lambda: Index().top_k([A], k=1.5), "^k: 1.5 is not a number of originals; give 1 or more$"),
+        (lambda: Index().add_signed(None), "^records: NoneType"),
+        (lambda: Index().remove(None), "^ids: NoneType"),
+        (lambda: None in Index(), "^id: None; give str, bytes or a whole number$"),
+        (lambda: sign(None), "^texts: NoneType"),
+        (lambda: sign_records([A], None), "^ids: NoneType"),
+        (lambda: Index(hash_key=5), "^hash_key: int; a key has 16 bytes, or 32 hex digits as str$"),
+        (lambda: Index(path=""), "^path: empty; name where an index lies$"),
+        (lambda: list(scan_parquet(None)), "^None is not a path; give paths of files or folders$"),
+        (lambda: deduplicate([{"text": A}], text=None), "^None is not the name of a column$"),
+        (lambda: Index().add([A])["verdict"], "^'verdict' is not a row; the columns are attributes, such as verdicts.verdict$"),
+        (lambda: Index().add([A])[1.5], "^give a row number, a slice, a mask, or a list of row numbers$"),
+    ],
+)
+def test_what_is_of_another_type_is_named(call, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        call()
+
+
 def test_settings():
     with pytest.raises(TypeError, match="numperm: no such setting; did you mean num_perm"):
         Index(numperm=64)
@@ -143,6 +182,13 @@ def test_a_missing_column_of_a_file_is_named_before_anything_is_judged(tmp_path)
         with pytest.raises(KeyError, match="no column 'dates' among 'text', 'date'; did you mean 'date'"):
             list(scan_parquet(tmp_path, index=index, **arguments))
     assert index.documents == 0
+
+
+def test_batches_without_rows(tmp_path):
+    pq.write_table(pa.table({"text": [A]}), tmp_path / "a.parquet")
+    for call in (lambda: list(scan_parquet(tmp_path, batch_rows=0)), lambda: resolve(tmp_path, batch_rows=0)):
+        with pytest.raises(ValueError, match="^batch_rows: 0 is not a number of rows; give 1 or more$"):
+            call()
 
 
 def test_ids_that_come_again_in_a_later_batch(tmp_path):

@@ -338,10 +338,11 @@ def test_restart_keeps_what_is_not_of_the_job(tmp_path):
     assert os.listdir(tmp_path / "out") == ["mine.txt"]
     os.remove(tmp_path / "out" / "mine.txt")
     assert clean(tmp_path / "in", tmp_path / "out", path=tmp_path / "index", progress=False).kept == 1
-    # A file of the output that somebody removed is written again.
-    os.remove(tmp_path / "out" / "a.parquet")
-    clean(tmp_path / "in", tmp_path / "out", path=tmp_path / "index", progress=False)
-    assert rows_of(tmp_path / "out")["text"].to_pylist() == [A]
+    # A file of the output that somebody removed or damaged is written again.
+    for damage in (os.remove, lambda file: file.write_bytes(b"junk")):
+        damage(tmp_path / "out" / "a.parquet")
+        clean(tmp_path / "in", tmp_path / "out", path=tmp_path / "index", progress=False)
+        assert rows_of(tmp_path / "out")["text"].to_pylist() == [A]
 
 
 @pytest.mark.parametrize("keep", ["first", "longest", ("score", "asc")])
@@ -474,6 +475,13 @@ def test_what_cannot_be_is_refused(tmp_path):
             shutil.rmtree(folder, ignore_errors=True)
     with pytest.raises(ValueError, match="lies in"):
         clean(tmp_path / "b", tmp_path / "b", progress=False)
+    for src in (tmp_path / "b", tmp_path / "[b]"):  # the next call would read the output
+        with pytest.raises(ValueError, match="dst: .*b/out lies in .*b; name another folder"):
+            clean(src, tmp_path / "b" / "out", progress=False)
+    for _ in range(2):
+        clean(tmp_path / "b", tmp_path / "b" / "_out", progress=False)  # a name that no data set reads
+        clean(tmp_path / "b" / "*.parquet", tmp_path / "b" / "out", progress=False)
+    shutil.rmtree(tmp_path / "b" / "out")
     with pytest.raises(FileExistsError, match="not empty"):
         clean(tmp_path / "a.parquet", tmp_path / "b", progress=False)
     clean(tmp_path / "a.parquet", tmp_path / "out", progress=False, path=tmp_path / "i", threshold=0.7)

@@ -1,19 +1,23 @@
 """The client of a daemon, and the Scrapy pipeline in examples/, with a real daemon and a real site on loopback."""
 
 import asyncio
+import contextvars
 import http.server
 import json
 import os
 import pathlib
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
+import types
 
 import pytest
 
 import doppel_dedup
+from doppel_dedup import _client
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -88,6 +92,56 @@ def test_a_daemon_that_is_gone_is_waited_for(tmp_path):
     waiting.join()
     assert answers == first
     assert daemon.end() == 0
+
+
+def test_what_cannot_be_sent_is_refused_in_words():
+    client = doppel_dedup.Client("http://127.0.0.1:1")
+    for call, error, said in [
+        (lambda: client.insert({"id": "a", "text": "x"}), TypeError, "^documents: one dict; give a list of mappings with `text`$"),
+        (lambda: client.insert("text"), TypeError, "^documents: one str"),
+        (lambda: client.insert([{"text": "x"}, "text"]), TypeError, "^documents: number 1: a str; give a mapping"),
+        (lambda: client.insert([{"text": "x", "score": float("nan")}]), ValueError, "^documents: number 0: cannot be JSON"),
+        (lambda: client.insert([{"text": b"x"}]), TypeError, "^documents: number 0: cannot be JSON: .*bytes"),
+        (lambda: client.check("text"), TypeError, "^document: a str; give a mapping with `text`$"),
+        (lambda: client.check({"score": float("inf")}), ValueError, "^document: cannot be JSON"),
+    ]:
+        with pytest.raises(error, match=said):
+            call()
+
+
+def test_patience(monkeypatch):
+    """It is used up, not less and not more; and a cancelled request does not use it."""
+    now, tries = [1000.0], []
+
+    class Cancelled(threading.Event):
+        def wait(self, seconds):
+            now[0] += seconds
+
+    monkeypatch.setattr(_client, "time", types.SimpleNamespace(monotonic=lambda: now[0]))
+    client = doppel_dedup.Client("http://127.0.0.1:1", patience=6)
+    monkeypatch.setattr(client._connection, "request", lambda *_: tries.append(now[0] - 1000) or (_ for _ in ()).throw(ConnectionRefusedError()))
+    asked = contextvars.copy_context()
+    asked.run(_client._cancelled.set, Cancelled())
+    with pytest.raises(doppel_dedup.Error, match="no answer"):
+        asked.run(client.check, {"text": "x"})
+    assert tries == pytest.approx([0, 0.1, 0.3, 0.7, 1.5, 3.1, 6])
+
+
+def test_a_cancelled_request_is_not_sent_again():
+    async def impatient():
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(doppel_dedup.AsyncClient("http://127.0.0.1:1", patience=600).check({"text": "x"}), 0.5)
+
+    asyncio.run(impatient())  # which waits for the thread
+
+
+def test_a_host_that_does_not_exist_is_not_waited_for(monkeypatch):
+    def unknown(*arguments, **named):
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    with pytest.raises(doppel_dedup.Error, match="no-such-host:9464: no answer: .*not known"):
+        doppel_dedup.Client("http://no-such-host:9464", patience=600).check({"text": "x"})
 
 
 PAGES = {"/": "<a href=/1>1</a><a href=/2>2</a><a href=/3>3</a>", "/1": words(1), "/2": words(500), "/3": words(1)}

@@ -68,7 +68,7 @@ def test_the_file_that_lacks_a_column_is_named(tmp_path):
     for name in ("a", "b", "c"):
         pq.write_table(pa.table({"text" if name != "b" else "texts": [A]}), tmp_path / f"{name}.parquet")
     with pytest.raises(KeyError, match="b.parquet: no column 'text' among 'texts'; did you mean 'texts'"):
-        clean(tmp_path, tmp_path / "out")
+        clean(tmp_path, tmp_path.with_name("out"))
     with pytest.raises(KeyError, match="b.parquet: no column 'text' among 'texts'; did you mean 'texts'"):
         list(scan_parquet(tmp_path))
 

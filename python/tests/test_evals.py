@@ -122,6 +122,10 @@ def test_from_folder_to_folder(tmp_path):
     assert decontaminate(tmp_path / "in", items, dst=tmp_path / "out", progress=False) == found
     assert [name for name in found.files if os.stat(name).st_mtime_ns != times[name]] == [str(tmp_path / "out" / "more" / "b.parq")]
 
+    (tmp_path / "out" / "more" / "b.parq").write_bytes(b"junk")
+    assert decontaminate(tmp_path / "in", items, dst=tmp_path / "out", progress=False) == found
+    assert pq.read_table(tmp_path / "out" / "more" / "b.parq").equals(wanted["more/b.parq"])
+
     # What has changed is named.
     with pytest.raises(ValueError, match="job with evals=.*restart=True"):
         decontaminate(tmp_path / "in", [{"id": "q", "question": ITEM + " of all"}], dst=tmp_path / "out", progress=False)

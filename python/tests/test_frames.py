@@ -94,3 +94,21 @@ def test_columns_that_are_no_texts_explain_themselves():
         deduplicate(pa.table({"text": [["a"]]}))
     with pytest.raises(TypeError, match="ids: (a column of numbers|row 0 is of type float); give str"):
         deduplicate(pd.DataFrame({"text": [A], "id": [0.5]}), id="id")
+
+
+def test_missing_values_are_last_in_every_order():
+    polars = pytest.importorskip("polars")
+    nan = float("nan")
+    for scores, order, kept in [
+        ([3.0, nan, 1.0, 2.0], "score", 1.0),
+        ([0.5, nan, 0.9], "score desc", 0.9),
+        ([nan, None, 0.9, 0.5], "score desc", 0.9),
+        ([None, nan, 3.0, 1.0], "score", 1.0),
+    ]:
+        columns = {"text": [A] * len(scores), "score": scores}
+        rows = [dict(zip(columns, row)) for row in zip(*columns.values())]
+        assert deduplicate(rows, order_by=order) == [{"text": A, "score": kept}]
+        for kind in (dict, pa.table, pd.DataFrame, polars.DataFrame):
+            assert list(deduplicate(kind(columns), order_by=order)["score"]) == ([pa.scalar(kept) if kind is pa.table else kept])
+    with pytest.raises(TypeError, match="^order_by: the values of column 'score' cannot be sorted: '<' not supported between .* 'str' and 'int'"):
+        deduplicate({"text": [A, B], "score": [1, "x"]}, order_by="score")

@@ -166,11 +166,19 @@ absl::StatusOr<std::vector<FoundDocument>> documents_named(const std::vector<std
   size_t left = names.size();
   uint64_t documents = 0;
   uint64_t rejected = 0;
+  std::vector<Reason> skipped(names.size(), Reason::none);
   auto visit = [&](const Record& record, const Document& document) {
-    if (document.skip != Reason::none) return true;
-    ++documents;
     const Metadata metadata = metadata_of(record, document);
     const std::string name = metadata.name();
+    if (document.skip != Reason::none) {
+      for (size_t i = 0; i < names.size(); ++i) {
+        // Not a WARC request, which has the page's URL, too.
+        if (document.skip != Reason::record_type && is_named(names[i], name, metadata, document))
+          skipped[i] = document.skip;
+      }
+      return true;
+    }
+    ++documents;
     for (size_t i = 0; i < names.size(); ++i) {
       if (found[i] || !is_named(names[i], name, metadata, document)) continue;
       found[i] = {name, std::string(document.url), std::string(document.text),
@@ -185,6 +193,10 @@ absl::StatusOr<std::vector<FoundDocument>> documents_named(const std::vector<std
   RETURN_IF_ERROR(each_document({.paths = paths, .max_whole_bytes = kLargest}, format, rejected, visit));
   std::vector<FoundDocument> out;
   for (size_t i = 0; i < names.size(); ++i) {
+    if (!found[i] && skipped[i] != Reason::none) {
+      return absl::NotFoundError(fmt::format("{}: {} is there, and has no text that is compared ({})",
+                                             paths.front(), shown(names[i]), message_of(skipped[i])));
+    }
     if (!found[i]) return not_there(paths.front(), documents, names[i], ids);
     out.push_back(*std::move(found[i]));
   }

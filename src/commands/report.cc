@@ -183,7 +183,8 @@ int report_main(int argc, char** argv) {
       "copies with the same payload, by host, type and year. Captures that are stored twice (same URI, "
       "second and\n"
       "payload) are no copies: rewriting keeps them. \"saved\" is what revisits --rewrite would save, "
-      "about.\n\n"
+      "about,\n"
+      "if scan judged responses of every status (--set input.statuses=any); its default is 200 alone.\n\n"
       "Examples:\n"
       "  doppel report warcs/\n"
       "  doppel report warcs/ --csv report.csv --html report.html",

@@ -184,7 +184,8 @@ int revisits_main(int argc, char** argv) {
       "  doppel revisits events.jsonl --rewrite smaller/ --verify crawl.warc.gz",
       "doppel revisits");
   RevisitsFlags flags;
-  app.add_option("EVENTS", flags.input, "a file of events, or - for stdin")->capture_default_str();
+  app.add_option("EVENTS", flags.input, "a file of events, also packed with gzip or zstd, or - for stdin")
+      ->capture_default_str();
   app.add_option(
       "WARC", flags.paths,
       "files and directories that --rewrite writes again, or --dry-run reads; none: the WARC files that "

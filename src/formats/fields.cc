@@ -11,6 +11,7 @@
 #include "formats/bytes/http.h"
 #include "formats/json/json_value.h"
 #include "formats/presets.h"
+#include "formats/warc/warc.h"
 
 namespace doppel {
 namespace {
@@ -195,6 +196,12 @@ std::string place_in_words(const Record& record) {
   if (record.sender != nullptr)
     return fmt::format("{}/{} (document {} of its request)", record.source, record.offset, record.line);
   if (record.row) return fmt::format("{}: row {}", record.source, record.offset);
+  if (record.warc) {
+    const absl::StatusOr<WarcRecord> warc = parse_warc_record(record.value);
+    return fmt::format("{}: byte {}{}{}", record.source, record.warc_offset.value_or(record.offset),
+                       record.warc_offset ? "" : " unpacked",
+                       !warc.ok() || warc->target_uri.empty() ? "" : fmt::format(" ({})", warc->target_uri));
+  }
   if (record.line == 0) return std::string(record.source);
   return fmt::format("{}:{} (byte {})", record.source, record.line, record.offset);
 }

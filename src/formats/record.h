@@ -80,8 +80,8 @@ struct Record {
   std::shared_ptr<PieceReader> pieces;   // instead of `value`, for a whole file above the source's limit
 };
 
-// The position of a record, in words for a message: "crawl.jsonl:3 (byte 510)", "crawl.parquet: row 3", or
-// the source alone.
+// The position of a record, in words for a message: "crawl.jsonl:3 (byte 510)", "crawl.parquet: row 3",
+// "crawl.warc.gz: byte 510 (http://a.example/)", or the source alone.
 std::string place_in_words(const Record& record);
 
 }  // namespace doppel

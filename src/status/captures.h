@@ -33,7 +33,7 @@ class Captures {
  private:
   const size_t most_;
   mutable std::mutex mutex_;
-  // By the hash of the URL. The young replace the old when they are half of all.
+  // By the hash of the URL's key (SURT). The young replace the old when they are half of all.
   absl::flat_hash_map<uint64_t, Capture> young_, old_;
 };
 

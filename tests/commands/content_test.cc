@@ -489,5 +489,25 @@ TEST(ContentOf, ServeToo) {
   EXPECT_THAT(piped.err, HasSubstr("documents=2 unique=1 duplicates=1"));
 }
 
+TEST(Content, ARejectedWarcRecordIsNamedByItsPlaceAndUri) {
+  TempDir dir;
+  std::string deep;
+  for (int i = 0; i < 600; ++i) deep += "<div>";
+  const std::string http = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + deep + kText;
+  const std::string record =
+      "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://x/deep\r\nContent-Type: "
+      "application/http; msgtype=response\r\nContent-Length: " +
+      std::to_string(http.size()) + "\r\n\r\n" + http + "\r\n\r\n";
+  const std::string first = gz(warc_record("http://x/a"));
+  write_file(dir / "each.warc.gz", first + gz(record));
+  write_file(dir / "shared.warc.gz", gz(warc_record("http://x/a") + record));
+  const std::string why = " (http://x/deep): html: nested more than 512 deep";
+  const Ran ran = run_doppel("scan " + (dir / "each.warc.gz") + " " + (dir / "shared.warc.gz"));
+  EXPECT_EQ(ran.code, 1) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("each.warc.gz: byte " + std::to_string(first.size()) + why));
+  EXPECT_THAT(ran.err, HasSubstr("shared.warc.gz: byte " + std::to_string(warc_record("http://x/a").size()) +
+                                 " unpacked" + why));
+}
+
 }  // namespace
 }  // namespace doppel

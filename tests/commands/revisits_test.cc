@@ -255,6 +255,44 @@ TEST(Revisits, VerdictsAreNamed) {
   }
 }
 
+TEST(Revisits, EventsMayBePackedAndAWarcFileIsRefusedAtOnce) {
+  TempDir dir;
+  write_file(dir / "a.warc", capture("1", 1, image('a')) + capture("2", 2, image('a')));
+  EXPECT_EQ(run_doppel("scan -q -o " + (dir / "events") + " " + (dir / "a.warc")).code, 0);
+  const Ran records = run_doppel("revisits " + (dir / "events"));
+  EXPECT_THAT(records.err, HasSubstr("1 records; "));
+  write_file(dir / "events.gz", gz(read_file(dir / "events")));
+  EXPECT_EQ(run_doppel("revisits " + (dir / "events.gz")).out, records.out);
+  EXPECT_EQ(run_doppel("revisits - < " + (dir / "events.gz")).out, records.out);
+  write_file(dir / "a.warc.gz", gz(read_file(dir / "a.warc")));
+  write_file(dir / "text", "text\nmore\n");
+  const std::string wanted = "give the events that doppel scan or serve writes";
+  for (const auto& [name, what] : {std::pair("a.warc", "a WARC file; "),
+                                   {"a.warc.gz", "a WARC file; "},
+                                   {"text", "not lines of JSON; "}}) {
+    const Ran ran = run_doppel("revisits " + (dir / name));
+    EXPECT_EQ(ran.code, 2) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr((dir / name) + ": " + what + wanted));
+    EXPECT_EQ(count(ran.err, "\n"), 1u) << ran.err;
+  }
+  EXPECT_EQ(run_doppel("revisits /dev/null").code, 0);
+}
+
+TEST(Revisits, TheReasonWhyACopyStaysIsTheRealOne) {
+  TempDir dir;
+  write_file(dir / "shared.warc.gz", gz(capture("1", 1, image('a')) + capture("2", 2, image('a'))));
+  EXPECT_EQ(run_doppel("scan -q -o " + (dir / "events") + " " + (dir / "shared.warc.gz")).code, 0);
+  const std::string rewrite = "revisits " + (dir / "events") + " --rewrite ";
+  EXPECT_THAT(run_doppel(rewrite + (dir / "out") + " " + (dir / "shared.warc.gz")).err,
+              HasSubstr("1 copies stay: its event names no offset"));
+  write_file(dir / "in/a.warc", capture("1", 1, image('a')) + capture("2", 2, image('a')));
+  EXPECT_EQ(run_doppel("scan -q -o " + (dir / "events") + " " + (dir / "in")).code, 0);
+  EXPECT_THAT(run_doppel(rewrite + (dir / "once") + " " + (dir / "in")).err, HasSubstr("1 copies replaced"));
+  EXPECT_EQ(run_doppel("scan -q -o " + (dir / "events") + " " + (dir / "once")).code, 0);
+  EXPECT_THAT(run_doppel(rewrite + (dir / "twice") + " " + (dir / "once")).err,
+              HasSubstr("1 copies stay: it is a revisit record already"));
+}
+
 TEST(Revisits, LinesThatAreNoEventsCannotBeUsed) {
   TempDir dir;
   write_file(dir / "a.warc", capture("1", 1, image('a')) + capture("2", 2, image('a')));

@@ -57,6 +57,19 @@ struct Crawl {
   }
 };
 
+TEST(TextCommand, SaysThatARecordHasNoText) {
+  const Crawl crawl;
+  std::string image = warc_record("response", "http://a.example/image", "pixels");
+  image.replace(image.find("text/html"), 9, "image/png");
+  write_file(crawl.warc,
+             read_file(crawl.warc) + warc_record("request", "http://a.example/image", "") + image);
+  const Ran ran = run_doppel("text " + crawl.warc + " http://a.example/image");
+  EXPECT_NE(ran.code, 0);
+  EXPECT_THAT(ran.err, HasSubstr("http://a.example/image is there, and has no text that is compared (type)"));
+  EXPECT_THAT(run_doppel("text " + crawl.warc + " http://a.example/3").err,
+              HasSubstr("none of 3 documents has the URL"));
+}
+
 TEST(TextCommand, SaysWhatIsComparedAndWhatIsLeftOut) {
   const Crawl crawl;
   const Ran text = run_doppel("text '" + crawl.warc + "' http://b.example/1");

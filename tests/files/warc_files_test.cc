@@ -483,6 +483,8 @@ TEST(WarcFiles, AWrongLengthInAnArcFile) {
       EXPECT_THAT(blocks, testing::AnyOf(testing::SizeIs(4), testing::SizeIs(5))) << packed << " " << length;
       EXPECT_EQ(std::count(blocks.begin(), blocks.end(), "some"), 3) << packed << " " << length;
       EXPECT_EQ(run.problems.size(), length == 5 ? 0u : 1u) << packed << " " << length;
+      for (const std::string& problem : run.problems)
+        EXPECT_EQ(problem.find("gzip member") != std::string::npos, packed) << problem;
     }
   }
 }

@@ -44,6 +44,13 @@ TEST(Http, Heads) {
   EXPECT_EQ(parse_http_response("HTTP/1.1 200 OK\nContent-Encoding: gzip\nContent-Encoding: br\n\n")
                 ->content_encoding,
             "gzip,br");
+  for (const char* codings : {"gzip, chunked", "GZIP,chunked"}) {
+    const std::string message =
+        std::string("HTTP/1.1 200 OK\nContent-Encoding: br\nTransfer-Encoding: ") + codings + "\n\n";
+    const auto packed = parse_http_response(message);
+    EXPECT_TRUE(equal_ignoring_case(packed->content_encoding, "br,gzip")) << packed->content_encoding;
+    EXPECT_EQ(packed->transfer_encoding, "chunked");
+  }
   for (const char* bad : {"", "GET / HTTP/1.1\r\n\r\n", "HTTP/1.1\r\n\r\n", "HTTP/1.1 abc\r\n\r\n",
                           "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nA: b\r\n", "HTTP/1.1 200 OK"}) {
     EXPECT_FALSE(parse_http_response(bad).ok()) << bad;
@@ -74,6 +81,8 @@ TEST(Http, ContentEncodings) {
   EXPECT_EQ(*decode_content(deflated(text, 15), "deflate", kMax, memory), text);
   EXPECT_EQ(*decode_content(deflated(text, -15), "deflate", kMax, memory), text);
   EXPECT_EQ(*decode_content(gz(gz(text)), "gzip, gzip", kMax, memory), text);
+  EXPECT_EQ(*decode_content(gz(text) + gz("") + gz(text), "gzip", kMax, memory), text + text);  // members
+  EXPECT_EQ(*decode_content(gz(text) + "\x1f and more", "gzip", kMax, memory), text);
   EXPECT_EQ(*decode_content(gz(deflated(text, 15)), "deflate,gzip", kMax, memory), text);
   EXPECT_EQ(*decode_content(text, "identity", kMax, memory), text);
   EXPECT_EQ(*decode_content(text, "", kMax, memory), text);

@@ -16,6 +16,15 @@ TEST(Captures, KeepsTheLastOnes) {
   }
 }
 
+TEST(Captures, AreFoundByTheKeyOfCdxServers) {
+  Captures captures(4);
+  captures.add("http://www.H.example/a?c=1&b=2", {.date_ms = 50});
+  ASSERT_TRUE(captures.last("https://h.example/a?b=2&c=1"));
+  EXPECT_FALSE(captures.last("https://h.example/a?b=2&c=2"));
+  captures.add("no url", {.date_ms = 60});
+  EXPECT_EQ(captures.last("no url")->date_ms, 60);
+}
+
 TEST(Captures, TheLatestCaptureCounts) {
   Captures captures(4);
   captures.add(url(1), {.date_ms = 50});

@@ -1,38 +1,71 @@
 #include "files/revisits/revisit_records.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "base/status.h"
+#include "files/byte_stream.h"
 #include "records/events.h"
 
 namespace doppel {
 
+namespace {
+
+// Whether these first bytes can be those of events. What else people give is named.
+absl::Status check_events(const std::string& path, std::string_view head) {
+  const size_t first = head.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos || head[first] == '{') return absl::OkStatus();
+  const bool warc = head.starts_with("WARC");
+  return invalid(fmt::format("{}: {}; give the events that doppel scan or serve writes{}", path,
+                             warc ? "a WARC file" : "not lines of JSON",
+                             warc ? ", and WARC files behind them" : ""));
+}
+
+}  // namespace
+
 absl::StatusOr<CopiesOfEvents> CopiesOfEvents::open(const std::string& path) {
   CopiesOfEvents out(path);
-  std::error_code none;
-  if (path != "-" && std::filesystem::is_regular_file(path, none)) return out;
-  std::ifstream file;
-  if (path != "-") {
-    file.open(path);
-    if (!file) return invalid(path + ": cannot be read");
+  Fd fd(path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string head(4, '\0');  // tells the packing, and WARC files from JSON
+  size_t there = 0;
+  while (there < head.size()) {
+    const ssize_t got = ::read(fd.get(), head.data() + there, head.size() - there);
+    if (got < 0) return invalid(path + ": cannot be read");
+    if (got == 0) break;
+    there += static_cast<size_t>(got);
   }
-  std::istream& from = path == "-" ? std::cin : file;
+  head.resize(there);
+  const Packing packing = head.starts_with("\x1f\x8b")           ? Packing::gz
+                          : head.starts_with("\x28\xb5\x2f\xfd") ? Packing::zst
+                                                                 : Packing::none;
+  std::error_code none;
+  if (packing == Packing::none && path != "-" && std::filesystem::is_regular_file(path, none)) {
+    RETURN_IF_ERROR(check_events(path, head));
+    return out;
+  }
+  const auto from =
+      make_byte_stream(std::move(fd), packing, std::make_shared<std::atomic<uint64_t>>(0), head);
   ASSIGN_OR_RETURN(Spill spill, Spill::open(std::filesystem::temp_directory_path(none)));
   std::string piece(1 << 20, '\0');
-  while (from.read(piece.data(), static_cast<std::streamsize>(piece.size())) || from.gcount() != 0) {
-    const absl::StatusOr<uint64_t> written =
-        spill.append(std::string_view(piece).substr(0, static_cast<size_t>(from.gcount())));
-    RETURN_IF_ERROR(written.status());
+  for (bool first = true;; first = false) {
+    const absl::StatusOr<size_t> read = from->read(piece.data(), piece.size());
+    if (!read.ok())
+      return absl::DataLossError(absl_sv(fmt::format("{}: {}", path, std_sv(read.status().message()))));
+    if (*read == 0) break;
+    const std::string_view bytes = std::string_view(piece).substr(0, *read);
+    if (first) RETURN_IF_ERROR(check_events(path, bytes));
+    RETURN_IF_ERROR(spill.append(bytes).status());
   }
-  if (from.bad()) return absl::DataLossError(absl_sv(path + ": cannot be read to its end"));
   out.copied_ = std::move(spill);
   return out;
 }

@@ -18,8 +18,8 @@ namespace doppel {
 // them than memory should hold.
 class CopiesOfEvents {
  public:
-  // `path` is a file, a pipe, or "-" for stdin. Input that cannot be read twice is first copied to a
-  // temporary file.
+  // `path` is a file, a pipe, or "-" for stdin, also packed with gzip or zstd. Input that cannot be read
+  // twice as it is is first copied to a temporary file. InvalidArgument: it does not begin as events do.
   static absl::StatusOr<CopiesOfEvents> open(const std::string& path);
 
   // Calls `visit` with each copy by payload, in order. `say`, if set, receives a message about each wrong

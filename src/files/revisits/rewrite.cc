@@ -34,6 +34,8 @@ namespace fs = std::filesystem;
 
 constexpr size_t kProblemsKept = 20;
 const std::string kParts = ".parts";
+const std::string kNoPlace =
+    "its event names no offset, as its gzip member or zstd frame holds more than the record";
 
 HashKey random_key() {
   std::random_device random;
@@ -192,14 +194,16 @@ absl::Status Rewriter::decide_all() {
 absl::Status Rewriter::State::decide_one(const PayloadCopy& event) {
   const std::optional<WarcPlace> copy = place_of(event.copy), original = place_of(event.original);
   if (!copy) {
-    ++report.kept[files.is_in_arc(event.copy) ? "it is in an ARC file, which has no revisit records"
-                                              : "its WARC file does not exist"];
+    ++report.kept[!event.copy.offset            ? kNoPlace
+                  : files.is_in_arc(event.copy) ? "it is in an ARC file, which has no revisit records"
+                                                : "its WARC file does not exist"];
     return absl::OkStatus();
   }
   if (replaced.contains(*copy)) return absl::OkStatus();  // this record was already replaced
   if (!original) {
-    return stays(*copy, files.is_in_arc(event.original) ? "its original is in an ARC file"
-                                                        : "the original's WARC file does not exist");
+    return stays(*copy, !event.original.offset            ? fmt::format("its original: {}", kNoPlace)
+                        : files.is_in_arc(event.original) ? "its original is in an ARC file"
+                                                          : "the original's WARC file does not exist");
   }
   if (*original == *copy) return stays(*copy, "it is the original itself");
   const Placed by_event{&event.original, *original}, placed_copy{&event.copy, *copy};
@@ -229,6 +233,7 @@ absl::Status Rewriter::State::stays(const WarcPlace& copy, std::string_view why)
 
 // Returns why the copy stays, or an empty string if it is replaced.
 absl::StatusOr<std::string> Rewriter::State::decide(const Placed& copy, const Placed& original) {
+  if (records.is_revisit(copy.place)) return "it is a revisit record already";
   if (replaced.contains(original.place)) return "its original is a copy, too, and was replaced";
   if (needed.contains(copy.place)) return "it is the original of other copies";
   absl::Status status = compare(*copy.record, copy.place, *original.record, original.place);

@@ -145,6 +145,7 @@ absl::Status RecordsOfFiles::add(const InputFile& file, size_t number, std::vect
     const absl::StatusOr<WarcRecord> warc = parse_warc_record(record.value);
     if (!warc.ok()) return;
     if (warc->type == WarcType::revisit) {
+      if (record.warc_offset) revisits_.insert({number, *record.warc_offset});
       const std::string key = key_of(warc->refers_to_uri.empty() ? warc->target_uri : warc->refers_to_uri);
       if (!warc->refers_to.empty()) referred_to_.insert(hash_of("id", warc->refers_to));
       if (!warc->refers_to_date.empty())

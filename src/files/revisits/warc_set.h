@@ -79,6 +79,8 @@ class RecordsOfFiles {
   std::optional<WarcPlace> find(std::string_view record_id) const;
   // Whether the record with this id may be at `place`: false only if it is known to be elsewhere.
   bool is_at(const WarcPlace& place, std::string_view record_id) const;
+  // Whether a revisit record, of the crawler or of an earlier run, is there.
+  bool is_revisit(const WarcPlace& place) const { return revisits_.contains(place); }
   // Whether players may need the record for a crawler's revisit record. They find a capture by its id, or by
   // the key of its URI and the payload digest, and of several the nearest in time. So if `original` stays
   // under the same key, they find that one instead. `digest` is the payload digest of both.
@@ -90,7 +92,8 @@ class RecordsOfFiles {
 
  private:
   absl::flat_hash_map<uint64_t, std::optional<WarcPlace>>
-      by_id_;                                  // by hash of the id; nullopt: several records have it
+      by_id_;  // by hash of the id; nullopt: several records have it
+  absl::flat_hash_set<WarcPlace> revisits_;
   absl::flat_hash_set<uint64_t> referred_to_;  // hashes of what revisit records refer to
   absl::flat_hash_set<uint64_t> posts_;        // hashes of what requests with a body are tied to
 };

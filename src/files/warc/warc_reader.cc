@@ -236,10 +236,13 @@ bool WarcReader::go_on(Batch& batch) {
   damaged_ = !on;
   Problem problem = make_problem(file_.shown(), 0, at, told);
   // People look for the place in the file as it is stored.
-  if (in)
+  if (in && file_.packing == Packing::none) {  // ARC, whose records are read as those of WARC
+    problem.message = fmt::format("{}: in the record at byte {}: {}", file_.shown(), in->stored, told);
+  } else if (in) {
     problem.message =
         fmt::format("{}: byte {} unpacked, in the {} at byte {}: {}", file_.shown(), at,
                     file_.packing == Packing::zst ? "zstd frame" : "gzip member", in->stored, told);
+  }
   batch.problems.push_back(std::move(problem));
   return on;
 }

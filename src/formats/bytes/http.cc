@@ -40,6 +40,14 @@ absl::StatusOr<HttpResponse> parse_http_response(std::string_view message) {
       });
   if (!body) return rejected(Reason::http, ": no empty line ends the head");
   out.body = *body;
+  // What was packed for the transfer was packed last: "gzip, chunked".
+  const size_t comma = out.transfer_encoding.find(',');
+  const std::string_view packed = out.transfer_encoding.substr(0, comma);
+  if (comma != std::string_view::npos &&
+      (equal_ignoring_case(packed, "gzip") || equal_ignoring_case(packed, "deflate"))) {
+    out.content_encoding.append(out.content_encoding.empty() ? "" : ",").append(packed);
+    out.transfer_encoding.remove_prefix(out.transfer_encoding.find_last_of(", \t") + 1);
+  }
   return out;
 }
 
@@ -107,6 +115,10 @@ absl::Status inflate_into(std::string_view in, int window, size_t max_bytes, std
     used += room - z.avail_out;
     begun = begun || used > 0;
     if (used > max_bytes) return too_large(max_bytes);
+    // Members of gzip follow each other. What else follows is left, as browsers do.
+    if (result == Z_STREAM_END && window > 15 && z.avail_in > 1 && z.next_in[0] == 0x1f &&
+        z.next_in[1] == 0x8b)
+      result = inflateReset(&z);
     if (result == Z_OK && z.avail_in == 0 && z.avail_out > 0) break;
   }
   out.resize(used);

@@ -13,7 +13,7 @@ namespace doppel {
 struct HttpResponse {
   int status = 0;
   std::string_view content_type;
-  std::string content_encoding;  // all of them, separated by commas
+  std::string content_encoding;  // all of them, separated by commas; also gzip of "gzip, chunked"
   std::string_view transfer_encoding;
   std::string_view body;  // as transferred
 };
