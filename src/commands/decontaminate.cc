@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "commands/commands.h"
 #include "commands/progress.h"
+#include "commands/scan_summary.h"
 #include "evals/decontaminate.h"
 #include "fetch/fetch_source.h"
 #include "files/output_file.h"
@@ -160,6 +161,7 @@ absl::StatusOr<int> run(const Options& o, Flags& flags) {
   RETURN_IF_ERROR(output->finish());
   screen.clear();
   if (!flags.quiet) print_summary(counters, items, screen.seconds());
+  print_not_kept("decontaminate", "clean", output->keeper(), keep, "--keep DIR/");
   if (stop_asked()) {
     print_err("doppel decontaminate: interrupted; everything up to here is written\n");
     return kExitInterrupted;
@@ -170,7 +172,8 @@ absl::StatusOr<int> run(const Options& o, Flags& flags) {
         "(--text-field)\n");
     return kExitSomeFailed;
   }
-  const uint64_t failed = items.rejected + counters.rejected + counters.problems + output->not_kept();
+  const uint64_t failed =
+      items.rejected + counters.rejected + counters.problems + output->keeper().not_kept();
   return failed != 0 ? kExitSomeFailed : kExitDone;
 }
 
@@ -214,7 +217,7 @@ int decontaminate_main(int argc, char** argv) {
   app.add_option("--keep", flags.keep,
                  "write the documents without items, unchanged, to this file; of Parquet, the rows with all "
                  "columns (FILE.parquet), else a line per row; or one file per input below a directory "
-                 "(DIR/)");
+                 "(DIR/), where whole files are copied, too");
   add_reading_flags(app, common);
   app.add_flag("-q,--quiet", flags.quiet, "no progress, no messages, no summary");
   add_common_flags(app, common);

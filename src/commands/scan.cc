@@ -296,11 +296,7 @@ absl::Status ScanRun::show() {
 
 // Even with --quiet, because the user may delete the records that were not kept.
 void ScanRun::say_what_is_missing() {
-  if (sink_->keeper().not_kept() != 0) {
-    print_err("doppel scan: {} unique records are not in {}; the first: {}\n",
-              with_commas(sink_->keeper().not_kept()), flags_.sink.keep + flags_.sink.keep_directory,
-              one_line(sink_->keeper().first_not_kept(), 1000));
-  }
+  print_not_kept("scan", "unique", sink_->keeper(), flags_.sink, "--keep DIR/ or --keep-files DIR");
   if (!left_out_.files().empty()) {
     print_err("doppel scan: --keep-files: {} {}: {}; the first: {}{}\n",
               counted(left_out_.files().size(), "other file"), flags_.keep_all ? "copied, too" : "not copied",
@@ -368,7 +364,7 @@ void add_flags(CLI::App& app, ScanFlags& flags, CommonFlags& common) {
       "--keep", flags.sink.keep,
       "write the unique lines (or WARC records), unchanged, to this file; of Parquet, the rows with "
       "all columns (FILE.parquet), else a line per row; or one file per input below a directory "
-      "(DIR/)");
+      "(DIR/), where whole files are copied, too");
   app.add_option("--best", flags.best,
                  "keep of each document and its duplicates the best one: longest, shortest, newest, oldest, "
                  "FIELD:max or FIELD:min (a number or a time); reads the input twice")

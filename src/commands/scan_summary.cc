@@ -98,6 +98,25 @@ void print_summary(const Counters& c, const Engine& engine, const Bodies& bodies
     print_err("  -o FILE writes an event for each duplicate, --keep FILE the unique documents\n");
 }
 
+void print_not_kept(std::string_view command, std::string_view documents, const Keeper& keeper,
+                    const FilesSinkOptions& options, std::string_view copying) {
+  const std::string place = options.keep + options.keep_directory;
+  if (const Keeper::NotKept& records = keeper.records_not_kept(); records.count != 0) {
+    print_err("doppel {}: {} {} not in {}; the first: {}\n", command,
+              counted(records.count, fmt::format("{} record", documents)), records.count == 1 ? "is" : "are",
+              place, one_line(records.first, 1000));
+  }
+  if (const Keeper::NotKept& files = keeper.files_not_kept(); files.count != 0) {
+    print_err("doppel {}: {} and not in {}{}; the first: {}\n", command,
+              counted(files.count, fmt::format("{} document", documents)) +
+                  (files.count == 1 ? " is a whole file" : " are whole files"),
+              place,
+              options.keep.empty() ? ", because files behind URLs and pipes are not copied"
+                                   : fmt::format(", which holds lines and records; {} copies them", copying),
+              one_line(files.first, 1000));
+  }
+}
+
 namespace {
 
 constexpr size_t kCopiesShown = 3;

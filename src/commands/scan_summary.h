@@ -24,6 +24,11 @@ namespace doppel {
 void print_summary(const Counters& counters, const Engine& engine, const Bodies& bodies, double seconds,
                    const Keeper::Cut& cut, ExtractPart extract, bool groups);
 
+// Says which unique (or clean) documents are not in the file or directory of --keep. `copying`: the flags
+// that copy whole files.
+void print_not_kept(std::string_view command, std::string_view documents, const Keeper& keeper,
+                    const FilesSinkOptions& options, std::string_view copying);
+
 // What `doppel scan` shows on a terminal in place of events: each original with its copies, how similar they
 // are, and how many bytes could go. Takes memory for each original that has copies.
 class ScanGroups {

@@ -84,8 +84,8 @@ class CleanOutput final : public Decontaminated {
   absl::Status rejected(const Record& record) override;
   absl::Status batch_ends() override;
   absl::Status finish();
-  // Documents without items that could not be kept (WARC records).
-  uint64_t not_kept() const { return keep_->keeper().not_kept(); }
+  // What was kept, and what could not be.
+  const Keeper& keeper() const { return keep_->keeper(); }
 
  private:
   explicit CleanOutput(To to) : to_(std::move(to)) {}

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 
@@ -85,6 +86,51 @@ TEST(KeepFiles, AllInputsThatCannotBeReadAreInRejects) {
   EXPECT_THAT(rejects, AllOf(HasSubstr("cut.jsonl.gz\",\"problem\":"),
                              HasSubstr("in/bad\\n\\\"name.txt\",\"problem\":"), HasSubstr("pdftotext")));
   EXPECT_EQ(std::count(rejects.begin(), rejects.end(), '\n'), 32) << rejects;
+}
+
+TEST(KeepFiles, KeepCopiesWholeFilesBelowADirectoryAndSaysThatAFileCannotHoldThem) {
+  TempDir dir;
+  write_file(dir / "in/a.txt", numbered_words(0, 100) + "\r\n\r\n");
+  write_file(dir / "in/b.html", "<p>" + numbered_words(200, 300) + "</p>");
+  write_file(dir / "in/b2.html", "<p>" + numbered_words(200, 300) + "</p>");
+  write_file(dir / "in/c.txt.gz", gz(numbered_words(300, 400)));
+  write_file(dir / "in/d.jsonl", R"({"id":"j","text":"a json line of five words or more"})"
+                                 "\n");
+  write_file(dir / "evals.jsonl", R"({"id":"q","question":"what is in none of all of these files"})"
+                                  "\n");
+  const std::string find = "decontaminate -q --evals " + (dir / "evals.jsonl") + " ";
+  for (const std::string& command : {"scan -q "s, find}) {
+    const bool scan = command.starts_with("scan");
+    const Ran file =
+        run_doppel(command + "-o " + (dir / "out") + " --keep " + (dir / "kept.jsonl ") + (dir / "in"));
+    EXPECT_EQ(file.code, 1) << command;
+    EXPECT_THAT(file.err, HasSubstr((scan ? "3 unique" : "4 clean") +
+                                    " documents are whole files and not in "s + (dir / "kept.jsonl")));
+    EXPECT_THAT(file.err,
+                AllOf(HasSubstr(scan ? "--keep DIR/ or --keep-files DIR copies" : "--keep DIR/ copies"),
+                      HasSubstr("the first: " + (dir / "in/a.txt"))));
+    EXPECT_EQ(std::ranges::count(read_file(dir / "kept.jsonl"), '\n'), 1);
+
+    const std::string to = scan ? "unique/" : "clean/";
+    const Ran directory =
+        run_doppel(command + "-o " + (dir / "out") + " --keep " + (dir / to) + " " + (dir / "in"));
+    EXPECT_EQ(directory.code, 0) << directory.err;
+    EXPECT_EQ(directory.err, "");
+    const std::string kept = (dir / to) + (dir / "in/");
+    for (const char* name : {"a.txt", "b.html", "c.txt.gz", "d.jsonl"})
+      EXPECT_EQ(read_file(kept + name), read_file(dir / ("in/"s + name))) << command << name;
+    EXPECT_EQ(fs::exists(kept + "b2.html"), !scan);
+  }
+  // Where --keep-files copies them, a file for lines misses nothing.
+  const Ran both = run_doppel("scan -q -o " + (dir / "out") + " --keep " + (dir / "kept.jsonl") +
+                              " --keep-files " + (dir / "copies ") + (dir / "in"));
+  EXPECT_EQ(both.code, 0) << both.err;
+  EXPECT_TRUE(fs::exists((dir / "copies") + (dir / "in/a.txt")));
+  // The best one of --best is copied, too.
+  const Ran best = run_doppel("scan -q --best shortest -o " + (dir / "out") + " --keep " + (dir / "best/ ") +
+                              (dir / "in"));
+  EXPECT_EQ(best.code, 0) << best.err;
+  EXPECT_TRUE(fs::exists((dir / "best") + (dir / "in/b.html")));
 }
 
 TEST(KeepFiles, OldestAndNewestAreByTheTimesOfFiles) {

@@ -115,7 +115,7 @@ TEST(LargeRecords, ThatCannotBeKeptAreNamed) {
                              "ulimit -f 8192;");
   EXPECT_EQ(ran.code, 1) << ran.err;
   EXPECT_THAT(ran.err,
-              AllOf(HasSubstr("1 unique records are not in " + (dir / "kept.warc") + "; the first: "),
+              AllOf(HasSubstr("1 unique record is not in " + (dir / "kept.warc") + "; the first: "),
                     HasSubstr("a.warc: byte 0: the record is not kept: ")));
   // Without --keep nothing is needed.
   EXPECT_EQ(run_doppel("scan -q -o /dev/null " + (dir / "a.warc"), "ulimit -f 8192;").code, 0);

@@ -64,6 +64,7 @@ class FilesSink : public Sink {
   // Makes everything that was written survive a power loss.
   absl::Status sync();
   // What was kept.
+  Keeper& keeper() { return *keeper_; }
   const Keeper& keeper() const { return *keeper_; }
   // Whether removed originals still wait to be announced. A batch without documents announces more of them.
   bool has_more_to_write() const { return announced_ < lowest_live_; }

@@ -75,6 +75,22 @@ std::optional<TextCutter::Shorter> Keeper::without(const Record& record, std::sp
   return cutter_->without(record, cut);
 }
 
+// Makes the directory of `to`, which is to hold what is kept of `source`. Returns whether it holds nothing of
+// it yet.
+absl::StatusOr<bool> Keeper::make_place(const std::string& to, std::string_view source) {
+  const auto [known, fresh] = kept_.try_emplace(to, source);
+  if (!fresh && known->second != source) {
+    return invalid(
+        fmt::format("{} and {} would both be kept as {}; give them in two runs", known->second, source, to));
+  }
+  std::error_code error;
+  fs::create_directories(fs::path(to).parent_path(), error);
+  // Removes the file first, because it may be a link to another file.
+  if (fresh && !error) fs::remove(to, error);
+  if (error) return io_error(to, error.value());
+  return fresh;
+}
+
 // Opens the output for the record's source as file_. Inputs are read one after the other, so one open file
 // is enough.
 absl::Status Keeper::keep_beside(const Record& record) {
@@ -84,16 +100,8 @@ absl::Status Keeper::keep_beside(const Record& record) {
   file_.reset();
   fs::path to = kept_path(options_.keep_directory, source == "-" ? "stdin.jsonl" : source);
   if (record.row) to += ".jsonl";  // rows are kept as lines
-  const auto [known, fresh] = kept_.try_emplace(to.string(), source);
-  if (!fresh && known->second != source) {
-    return invalid(fmt::format("{} and {} would both be kept as {}; give them in two runs", known->second,
-                               source, to.string()));
-  }
+  ASSIGN_OR_RETURN(const bool fresh, make_place(to.string(), source));
   std::error_code error;
-  fs::create_directories(to.parent_path(), error);
-  // Removes the file first, because it may be a link to another file.
-  if (fresh && !error) fs::remove(to, error);
-  if (error) return io_error(to.string(), error.value());
   ASSIGN_OR_RETURN(file_, fresh ? OutputFile::open(to.string())
                                 : OutputFile::resume(to.string(), fs::file_size(to, error)));
   source_ = source;
@@ -129,7 +137,7 @@ absl::Status Keeper::keep_shorter(const Record& record, TextCutter::Shorter shor
     return absl::OkStatus();
   }
   if (record.whole_file) {
-    if (options_.keep_files.empty()) return absl::OkStatus();
+    if (!copies_files()) return miss_file(record.source);
     ASSIGN_OR_RETURN(const std::string to, place_of_copy(record.source));
     ASSIGN_OR_RETURN(const std::unique_ptr<OutputFile> out, OutputFile::open(to));
     out->append(shorter.record);
@@ -140,12 +148,18 @@ absl::Status Keeper::keep_shorter(const Record& record, TextCutter::Shorter shor
   return keep(other, true);
 }
 
-absl::StatusOr<std::string> Keeper::place_of_copy(std::string_view source) const {
-  fs::path to = kept_path(options_.keep_files, source);
-  std::error_code error;
-  fs::create_directories(to.parent_path(), error);
-  if (error) return io_error(fmt::format("cannot make the directory of {}", to.string()), error.value());
+absl::StatusOr<std::string> Keeper::place_of_copy(std::string_view source) {
+  const fs::path to =
+      kept_path(options_.keep_files.empty() ? options_.keep_directory : options_.keep_files, source);
+  RETURN_IF_ERROR(make_place(to.string(), source).status());
   return to.string();
+}
+
+// Counts a unique document that no output can hold. Nobody misses it if nothing is kept.
+absl::Status Keeper::miss_file(std::string_view source) {
+  if (options_.keep.empty() && options_.keep_directory.empty()) return absl::OkStatus();
+  if (files_not_kept_.count++ == 0) files_not_kept_.first = source;
+  return absl::OkStatus();
 }
 
 absl::Status Keeper::keep_record(const Record& record) {
@@ -162,10 +176,12 @@ absl::Status Keeper::keep_record(const Record& record) {
     }
     return keep_warc(record);
   }
-  return options_.keep_files.empty() ? absl::OkStatus() : copy_file(record.source);
+  std::error_code none;
+  const bool there = copies_files() && fs::is_regular_file(fs::path(record.source), none);
+  return there ? copy_file(record.source) : miss_file(record.source);
 }
 
-absl::Status Keeper::copy_file(std::string_view source) const {
+absl::Status Keeper::copy_file(std::string_view source) {
   ASSIGN_OR_RETURN(const std::string to, place_of_copy(source));
   std::error_code error;
   fs::copy_file(fs::path(source), to, fs::copy_options::overwrite_existing, error);
@@ -179,7 +195,7 @@ absl::Status Keeper::keep_warc(const Record& record) {
         fmt::format("{}: byte {}: the record is not kept: {}", record.source, record.offset,
                     record.rest->missing.empty() ? "it is too large to be held" : record.rest->missing);
     report_(which);
-    if (not_kept_++ == 0) first_not_kept_ = which;
+    if (records_not_kept_.count++ == 0) records_not_kept_.first = which;
     return absl::OkStatus();
   }
   file_->append(record.value);

@@ -53,17 +53,24 @@ class Keeper {
   // Keeps the record with a shorter text, unless that is empty.
   absl::Status keep_shorter(const Record& record, TextCutter::Shorter shorter,
                             std::span<const ByteRange> cut);
-  // Copies a whole file below keep_files.
-  absl::Status copy_file(std::string_view source) const;
+  // Copies a whole file below keep_files, or else below keep_directory.
+  absl::Status copy_file(std::string_view source);
   // The file that is being written; nullptr if there is none.
   OutputFile* file() const { return file_.get(); }
   // Whether the file has the records that earlier runs kept, also originals that come again.
   bool has_earlier() const { return has_earlier_; }
   absl::Status finish();
 
-  // How many unique WARC records could not be kept, and a message about the first one.
-  uint64_t not_kept() const { return not_kept_; }
-  const std::string& first_not_kept() const { return first_not_kept_; }
+  // How many unique documents could not be kept, and which is the first.
+  struct NotKept {
+    uint64_t count = 0;
+    std::string first;
+  };
+  // WARC records. `first` is a message.
+  const NotKept& records_not_kept() const { return records_not_kept_; }
+  // Whole files, with neither keep_files nor keep_directory, or behind a URL or a pipe.
+  const NotKept& files_not_kept() const { return files_not_kept_; }
+  uint64_t not_kept() const { return records_not_kept_.count + files_not_kept_.count; }
   // The documents that were cut, the documents whose text became empty, and the bytes that were cut.
   struct Cut {
     uint64_t documents = 0, emptied = 0, bytes = 0;
@@ -74,7 +81,10 @@ class Keeper {
   Keeper(const FilesSinkOptions& options, std::function<void(const std::string&)> report)
       : options_(options), report_(std::move(report)) {}
   absl::Status keep_record(const Record& record);
-  absl::StatusOr<std::string> place_of_copy(std::string_view source) const;
+  bool copies_files() const { return !options_.keep_files.empty() || !options_.keep_directory.empty(); }
+  absl::StatusOr<bool> make_place(const std::string& to, std::string_view source);
+  absl::StatusOr<std::string> place_of_copy(std::string_view source);
+  absl::Status miss_file(std::string_view source);
   absl::Status keep_warc(const Record& record);
   absl::Status keep_rows_of(std::string_view source);
   absl::Status keep_beside(const Record& record);
@@ -87,8 +97,7 @@ class Keeper {
   std::string source_;  // the input of file_ (with keep_directory), or of the rows
   absl::flat_hash_map<std::string, std::string> kept_;  // path -> its source
   Cut cut_;
-  uint64_t not_kept_ = 0;
-  std::string first_not_kept_;
+  NotKept records_not_kept_, files_not_kept_;
   bool has_earlier_ = false;
 };
 

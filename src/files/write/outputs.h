@@ -31,7 +31,7 @@ struct FilesSinkOptions {
   std::shared_ptr<parquet::KeptColumns> kept_columns;  // for rows: the columns that the source has found
   std::string
       keep_directory;      // instead of `keep`: one file per input below it; works only without a position
-  std::string keep_files;  // directory for unique whole files
+  std::string keep_files;  // directory for unique whole files; empty: keep_directory
   // File for rejected lines; {"unread": NAME, "problem": WHY} stands for an input that cannot be read.
   std::string rejects;
   bool sync = false;        // sync the files at each commit
