@@ -423,6 +423,36 @@ TEST(Main, TheListInMainIsNotReplacedByTheFooter) {
   EXPECT_THAT(main_of(page), Not(HasSubstr("Terms of the shop")));
 }
 
+// What the site says of itself is on all its pages, and the list in <main> is on this one.
+TEST(Main, TheListInMainIsNotReplacedByATextOutside) {
+  const auto page = [](const std::string& what) {
+    std::string items;
+    for (int i = 0; i < 12; ++i)
+      items += fmt::format("<li><a href=/{0}/{1}><h3>The {0} number {1}</h3></a><p>{2},95</p></li>", what, i,
+                           i * 7);
+    return fmt::format(
+        "<nav><a href=1>Home</a></nav><main><h1>All {}</h1><ul>{}</ul></main>"
+        "<section><h2>About us</h2><p>{}</p></section>",
+        what, items, kArticle);
+  };
+  EXPECT_THAT(main_of(page("lamps")), HasSubstr("The lamps number 11"));
+  EXPECT_THAT(main_of(page("lamps")), Not(HasSubstr("The exhibition")));
+  EXPECT_NE(main_of(page("lamps")), main_of(page("knives")));
+}
+
+TEST(Main, APageThatIsHiddenUntilItsScriptRunsIsRead) {
+  for (const std::string hides : {"hidden", "style=display:none", "style='visibility: hidden'"}) {
+    const std::string page = "<body " + hides + "><main><p>" + std::string(kArticle) + "</p></main></body>";
+    EXPECT_THAT(main_of(page), HasSubstr("The exhibition")) << hides;
+    EXPECT_THAT(visible(page), HasSubstr("The exhibition")) << hides;
+  }
+  const std::string answer = "Because the monk had talked to many travellers, and drew what they told him.";
+  EXPECT_THAT(
+      main_of(fmt::format("<main><p>{}</p><h3>Why?</h3><div hidden=until-found><p>{}</p></div></main>",
+                          kArticle, answer)),
+      HasSubstr(answer));
+}
+
 TEST(Main, WhatCallsItselfAMenuIsOneIfItIsLinks) {
   const std::string around = fmt::format("<p>{0} One.</p><p>{0} Two.</p>", kArticle);
   for (std::string_view name : {"content-nav-section", "faq_tabs-menu", "navigation"}) {

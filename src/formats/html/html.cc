@@ -384,15 +384,17 @@ class HtmlExtractor::Page final : public HtmlEvents {
     return has_id;
   }
 
-  // Whether a reader unfolds the element: a tab, or a section below a heading that is a button.
+  // Whether a reader unfolds the element: a tab, a section below a heading that is a button, or what a
+  // browser shows when it finds a word in it.
   static bool is_panel(HtmlAttributes attributes) {
-    bool tab = false, section = false, labelled = false;
+    bool tab = false, section = false, labelled = false, found = false;
     attributes.each([&](HtmlAttribute name, std::string_view value) {
+      found = found || (name == HtmlAttribute::hidden && value == "until-found");
       tab = tab || (name == HtmlAttribute::role && value == "tabpanel");
       section = section || (name == HtmlAttribute::role && value == "region");
       labelled = labelled || name == HtmlAttribute::aria_labelledby;
     });
-    return tab || (section && labelled);
+    return tab || found || (section && labelled);
   }
 
   // Whether React names a part so that it sends behind the page: "S:1f".
@@ -431,7 +433,9 @@ class HtmlExtractor::Page final : public HtmlEvents {
     may_move_ = has_id && (is_template || !never_shown);
     streamed = streamed && has_hidden && !never_shown;
     streamed_ = streamed_ || streamed;
-    if (hidden && main_ && !never_shown && is_panel(attributes)) return false;
+    // A body is hidden until its script has run.
+    if (hidden && !never_shown && (element.role == ElementRole::body || (main_ && is_panel(attributes))))
+      return false;
     return hidden && !(streamed && shows_streamed_);
   }
 

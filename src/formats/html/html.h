@@ -14,7 +14,7 @@
 namespace doppel {
 
 // Part of the data scheme of formats that read HTML. Increment it when the same page gives another text.
-inline constexpr int kHtmlVersion = 10;
+inline constexpr int kHtmlVersion = 11;
 
 enum class Extract : unsigned char {
   none,     // the markup itself

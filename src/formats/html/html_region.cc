@@ -346,6 +346,24 @@ uint32_t Region::main_of_links() const {
   return top;
 }
 
+// Whether neither element contains the other.
+bool Region::apart(uint32_t a, uint32_t b) const {
+  const std::vector<HtmlNode>& nodes = *nodes_;
+  const auto is_in = [&](uint32_t node, uint32_t other) {
+    while (node > other) node = nodes[node].parent;
+    return node == other;
+  };
+  return !is_in(a, b) && !is_in(b, a);
+}
+
+bool Region::titled(uint32_t of) const {
+  return std::any_of(blocks_->begin(), blocks_->end(), [&](const TextBlock& block) {
+    uint32_t i = block.node;
+    while (i > of) i = (*nodes_)[i].parent;
+    return block.title && i == of;
+  });
+}
+
 void Region::choose() {
   std::vector<HtmlNode>& nodes = *nodes_;
   const uint64_t all = sum();
@@ -356,6 +374,10 @@ void Region::choose() {
   marked_ = top != 0 && all >= kEnoughLetters;
   if (all >= kEnoughLetters) {
     top = descend(top);
+    if (const uint32_t main = main_of_links(); main != 0 && titled(main) && apart(main, top)) {
+      top = main;
+      passed_.assign(nodes.size(), 0);
+    }
     for (uint32_t i = 1; i < nodes.size(); ++i) {
       if (passed_[nodes[i].parent] != 0 && passed_[i] == 0 && joins(nodes[i])) inside_[i] = 1;
     }
