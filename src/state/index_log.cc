@@ -135,7 +135,7 @@ void take_second_part(ByteReader& in, LogProgress& progress) {
   const uint64_t count = in.varint();
   for (uint64_t i = 0; i < count && in.ok(); ++i) {
     LogProgress::Sample& sample = progress.samples.emplace_back();
-    sample.offset = progress.next - static_cast<int64_t>(in.varint());
+    sample.offset = static_cast<int64_t>(static_cast<uint64_t>(progress.next) - in.varint());
     sample.timestamp_ms = in.fixed<int64_t>();
     sample.checksum = in.fixed<uint32_t>();
   }
