@@ -277,7 +277,7 @@ void update_keys(const Add& add) {
   group_keys(add, IndexSetting::Group::updates);
   add(list_key(
       "accept_rule_change", AT(accept_rule_change),
-      "Names of the rule that may change for an existing index, such as threshold; a "
+      "Names of the rule that may change for an existing index on Kafka, such as threshold; a "
       "refused start shows them. Bands and rows cannot change, because the stored data depends on them."));
   add(bool_key("dry_run", AT(dry_run),
                "Judge documents, but publish, commit and create nothing. On Kafka the index is read from its "

@@ -138,6 +138,8 @@ Framing::Got Framing::read_head(std::string_view& bytes) {
     const size_t used = p.put(boost::asio::buffer(left.data(), left.size()), failed);
     left.remove_prefix(used);
     if (failed == Fault::bad_version) return refuse(505, "this server speaks HTTP/1.0 and HTTP/1.1");
+    if (failed == Fault::bad_content_length || failed == Fault::bad_transfer_encoding)
+      return refuse(400, "a body has one length, which is a number");
     if (failed || (used == 0 && !p.headed)) return refuse(400, "this is not a request of HTTP");
   }
   bytes.remove_prefix(text.size());

@@ -212,6 +212,11 @@ absl::Status FilesDaemon::open_outputs() {
 // Opens the files where the last commit left them, and the documents by HTTP.
 absl::Status FilesDaemon::open_input() {
   const Clock::time_point start = Clock::now();
+  for (const std::string& path : o_.files.paths) {
+    std::error_code none;
+    if (path != "-" && !std::filesystem::exists(path, none))
+      log::warn("there is no such file yet; doppel reads it when it comes", {{"path", path}});
+  }
   if (!o_.files.paths.empty()) {
     FollowOptions follow{
         .files = files_source_options(o_, o_.files.paths, daemon_->engine.scheme, o_.files.unique),

@@ -267,7 +267,7 @@ void put_progress(std::string& out, const LogProgress& progress) {
   put_fixed<int64_t>(out, progress.written_ms);
   put_varint(out, progress.samples.size());
   for (const LogProgress::Sample& sample : progress.samples) {
-    put_varint(out, static_cast<uint64_t>(progress.next - sample.offset));
+    put_varint(out, static_cast<uint64_t>(progress.next) - static_cast<uint64_t>(sample.offset));
     put_fixed<int64_t>(out, sample.timestamp_ms);
     put_fixed<uint32_t>(out, sample.checksum);
   }

@@ -41,6 +41,8 @@ constexpr Refused kRefused[] = {
     {"offset.store.method", "offsets are committed in the transaction of their batch"},
     {"auto.offset.reset", "set kafka.start and kafka.on_data_loss"},
     {"enable.partition.eof", "doppel decides it"},
+    {"isolation.level", "doppel reads committed records only"},
+    {"topic.blacklist", "it would hide the topics that doppel waits for"},
     {"partition.assignment.strategy", "one index owns all partitions"},
     {"group.instance.id", "one index owns all partitions"},
     {"message.max.bytes", "it follows from the limits of the topics"},
