@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "base/log.h"
 #include "base/notify.h"
@@ -76,11 +77,15 @@ absl::StatusOr<Standby> Standby::join(const Options& o, const KafkaPlan& plan, R
 }
 
 std::string standby_settings(const Options& o, const KafkaPlan& plan) {
-  return fmt::format(
-      "{}={}\noutput.topic={}\noutput.dead_letters={}\noutput.unique_topic={}\noutput.verdicts={}\n"
-      "output.best={}",
-      kTransactionalId, plan.transactional_id, o.output.topic, o.output.dead_letters, o.output.unique_topic,
-      find_key("output.verdicts")->get(o), o.input.best);
+  std::string out = fmt::format("{}={}", kTransactionalId, plan.transactional_id);
+  for (const char* key :
+       {"output.topic", "output.dead_letters", "output.unique_topic", "output.verdicts", "output.best",
+        "output.key", "tombstones", "input.format", "input.text", "input.id", "input.url", "input.date",
+        "input.scope", "input.tags", "input.statuses", "input.content_types", "input.passthrough"}) {
+    const std::string value = find_key(key)->get(o);
+    out += fmt::format("\n{}={}", key, absl::StrReplaceAll(value, {{"\n", " "}}));
+  }
+  return out;
 }
 
 absl::Status Standby::may_follow(const kafka::KafkaPosition& position) {

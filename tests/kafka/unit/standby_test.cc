@@ -228,6 +228,10 @@ TEST_F(StandbyOfTest, OneWithOtherSettingsThanTheOwnerIsRefusedByName) {
               HasSubstr("output.verdicts=duplicates (here: all)"));
   EXPECT_THAT(refused([](Options& o, KafkaPlan&) { o.input.best = "text_length"; }),
               HasSubstr("output.best= (here: text_length)"));
+  EXPECT_THAT(refused([](Options& o, KafkaPlan&) { o.tombstones = Tombstones::key; }),
+              HasSubstr("tombstones=ignore (here: key)"));
+  EXPECT_THAT(refused([](Options& o, KafkaPlan&) { o.output.key = OutputKey::cluster_id; }),
+              HasSubstr("output.key=input (here: cluster_id)"));
   const auto another_id = [](Options&, KafkaPlan& p) { p.transactional_id = "mine"; };
   EXPECT_THAT(refused(another_id),
               HasSubstr("kafka.transactional_id=doppel-log (here: mine). A standby must"));
