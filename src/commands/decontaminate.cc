@@ -139,6 +139,7 @@ absl::StatusOr<int> run(const Options& o, Flags& flags) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, open_files_source(from, ""));
   std::unique_ptr<FetchSource> fetching;
   if (const FetchOptions fetch = fetch_options(o, stop_asked); fetches(fetch)) {
+  from.kept_in = flags.keep;
     ASSIGN_OR_RETURN(fetching, make_fetch_source(*source, fetch));
   }
   ASSIGN_OR_RETURN(const std::unique_ptr<OutputFile> report, OutputFile::open(flags.output));

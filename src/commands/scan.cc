@@ -73,6 +73,7 @@ FilesSourceOptions to_read_again(FilesSourceOptions options) {
   options.outputs.clear();
   return options;
 }
+  options.kept_in.clear();
 
 // One run. scan() names its passes in order.
 class ScanRun {
@@ -178,6 +179,7 @@ absl::Status ScanRun::open_input() {
   leave_out_outputs(source_options_, o_, flags_, recovered.sink_position);
   source_options_.by_date = flags_.order == "date";
   if (!flags_.sink.keep_directory.empty()) source_options_.rest_directory = flags_.sink.keep_directory;
+  source_options_.kept_in = flags_.sink.keep;
   if (flags_.sink.keep.ends_with(".parquet"))
     source_options_.kept_columns = flags_.sink.kept_columns = std::make_shared<parquet::KeptColumns>();
   source_options_.listing = [this](uint64_t files) { listing_.update(files); };
