@@ -290,7 +290,8 @@ absl::Status ScanRun::show() {
   }
   if (!flags_.quiet)
     print_summary(counters_, index_->engine(), index_->own_bodies(), progress_->seconds(),
-                  sink_->keeper().cut(), o_.input.extract, groups_ != nullptr);
+                  sink_->keeper().cut(), o_.input.extract, groups_ != nullptr,
+                  !(flags_.sink.keep + flags_.sink.keep_directory + flags_.sink.keep_files).empty());
   if (!stop_asked()) {
     say_what_is_missing();
     return absl::OkStatus();
@@ -305,7 +306,6 @@ absl::Status ScanRun::show() {
 // Even with --quiet, because the user may delete the records that were not kept.
 void ScanRun::say_what_is_missing() {
   print_not_kept("scan", "unique", sink_->keeper(), flags_.sink, "--keep DIR/ or --keep-files DIR");
-  if (!left_out_.files().empty()) {
   if (best_ != nullptr && !best_->missing_field().empty()) {
     const std::string field = best_->missing_field();
     std::string meant = did_you_mean(field, fields_);
@@ -315,6 +315,7 @@ void ScanRun::say_what_is_missing() {
         "kept\n",
         flags_.best, field, one_line(meant, 300));
   }
+  if (!left_out_.files().empty()) {
     print_err("doppel scan: --keep-files: {} {}: {}; the first: {}{}\n",
               counted(left_out_.files().size(), "other file"), flags_.keep_all ? "copied, too" : "not copied",
               left_out_.kinds(), one_line(left_out_.files().front(), 1000),

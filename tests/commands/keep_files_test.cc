@@ -189,6 +189,29 @@ TEST(KeepFiles, OneFileHoldsOneKindOfRecords) {
   EXPECT_EQ(read_file(dir / "file"), mail(1000));
 }
 
+TEST(KeepFiles, WrongRowsOfATableAreRejectedWithTheirBytes) {
+  TempDir dir;
+  write_file(dir / "b.csv", "id,text\n1," + numbered_words(0, 50) + "\n2,too,many\n3,\"not closed\n4," +
+                                numbered_words(100, 150) + "\n");
+  const Ran ran =
+      run_doppel("scan --all -o " + (dir / "out") + " --rejects " + (dir / "rejects ") + (dir / "b.csv"));
+  EXPECT_EQ(ran.code, 1) << ran.err;
+  EXPECT_EQ(read_file(dir / "rejects"), "2,too,many\n3,\"not closed\n");
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("2 rejected"),
+                             HasSubstr("b.csv: row 1: line 3: 3 fields, but the header has 2"),
+                             ::testing::Not(HasSubstr("as a whole"))));
+  EXPECT_EQ(std::ranges::count(read_file(dir / "out"), '\n'), 4);
+}
+
+TEST(KeepFiles, DocumentsWithoutTextAreNotKeptAndTheSummarySaysSo) {
+  TempDir dir;
+  write_file(dir / "in.jsonl", R"({"id":"a","text":""})"
+                               "\n");
+  EXPECT_THAT(run_doppel("scan -o /dev/null --keep " + (dir / "kept ") + (dir / "in.jsonl")).err,
+              HasSubstr("1 without a text of their own (unscored, not kept)"));
+  EXPECT_THAT(run_doppel("scan -o /dev/null " + (dir / "in.jsonl")).err, HasSubstr("(unscored):"));
+}
+
 TEST(KeepFiles, OldestAndNewestAreByTheTimesOfFiles) {
   TempDir dir;
   const auto now = fs::file_time_type::clock::now();
