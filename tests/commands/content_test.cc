@@ -111,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(
                               "xz", "xzcat"},
                       Refused{"a.png", "\x89PNG\r\n\x1a\n\0\0\0\rIHDR"s, "an image", "leave it out"},
                       Refused{"a.txt", "\xff\xd8\xff\xe0\0\x10JFIF\0"s, "an image", "leave it out"},
-                      Refused{"a.pdf", "%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "PDF", "pdftotext FILE"},
+                      Refused{"a.pdf", "%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "PDF", "pdftotext /"},
                       Refused{"a",
                               "\x7f"
                               "ELF\x02\x01\x01\0"s +

@@ -323,6 +323,15 @@ std::string_view unreadable(std::string_view head, bool in_lines) {
   return {};
 }
 
+std::string refusal_of(const InputFile& file) {
+  std::string why(file.refused);
+  constexpr std::string_view kName = "FILE";
+  const std::string name = file.pipe ? std::string(kName) : file.shown();
+  for (size_t at = why.find(kName); at != std::string::npos; at = why.find(kName, at + name.size()))
+    why.replace(at, kName.size(), name);
+  return file.shown() + ": " + why;
+}
+
 bool is_json_lines(std::string_view head) {
   head = trimmed(head);
   const size_t end = head.find('\n');

@@ -289,7 +289,7 @@ class FilesSource final : public Source {
     if (!lost_.ok()) return false;
     if (!file.refused.empty() && file.kind != InputKind::values) {
       arriving_.reset();
-      batch.problems.push_back({file.path, 0, 0, fmt::format("{}: {}", file.shown(), file.refused)});
+      batch.problems.push_back({file.path, 0, 0, refusal_of(file)});
       if (from != resume_.from.end()) writer_.take_pending();
       ++file_;
       return true;
