@@ -43,6 +43,7 @@ absl::StatusOr<DecontaminatedFiles> decontaminate_files(const DecontaminateFiles
     from.output_directories.push_back(keep.keep);
     std::swap(keep.keep, keep.keep_directory);
   }
+  from.kept_in = keep.keep;
   ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, open_files_source(from, ""));
   const auto lines = [&](std::string_view more) {
     out.lines += more;

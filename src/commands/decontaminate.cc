@@ -91,8 +91,13 @@ absl::Status check_places(const Options& o, const Flags& flags) {
 
 void print_not_looked_for(const Items& items, const std::vector<uint32_t>& which, std::string_view why) {
   if (which.empty()) return;
+  const Item& first = items.items[which.front()];
+  const std::string question = one_line(first.question, 100);
+  const bool blank = question.find_first_not_of(" \t") == std::string::npos;
   print_err("not looked for: {}{}; the first: {}\n", counted(which.size(), "item"), why,
-            one_line(items.items[which.front()].question, 100));
+            blank ? fmt::format("{} of {}, whose question is empty", one_line(first.id, 100),
+                                one_line(first.file, 1000))
+                  : question);
 }
 
 void print_summary(const DecontaminateCounters& c, const Items& items, double seconds) {
@@ -134,6 +139,7 @@ absl::StatusOr<int> run(const Options& o, Flags& flags) {
   if (!flags.keep_directory.empty()) from.output_directories.push_back(flags.keep_directory);
   if (keep.keep.ends_with(".parquet"))
     from.kept_columns = keep.kept_columns = std::make_shared<parquet::KeptColumns>();
+  from.kept_in = flags.keep;
   from.say = say;
   from.stop = stop_asked;
   ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, open_files_source(from, ""));

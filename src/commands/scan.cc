@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "base/standard_streams.h"
 #include "base/status.h"
+#include "base/strings.h"
 #include "commands/commands.h"
 #include "commands/progress.h"
 #include "commands/scan_places.h"
@@ -27,6 +28,7 @@
 #include "files/write/files_sink.h"
 #include "files/write/outputs.h"
 #include "fmt/format.h"
+#include "formats/json/json_value.h"
 #include "insight/scan_page.h"
 #include "insight/show.h"
 #include "open/setup.h"
@@ -71,6 +73,7 @@ uint64_t say_without_entry(const CdxjOutput& cdxj) {
 FilesSourceOptions to_read_again(FilesSourceOptions options) {
   for (const NamedPath& output : options.outputs) options.own_outputs.push_back(output.path);
   options.outputs.clear();
+  options.kept_in.clear();
   return options;
 }
 
@@ -113,6 +116,7 @@ class ScanRun {
   std::unique_ptr<Progress> progress_;  // of source_
 
   std::unique_ptr<BestRows> best_;      // --best
+  std::vector<std::string> fields_;     // of the first record, for a message about it
   std::unique_ptr<CdxjOutput> cdxj_;    // --cdxj
   std::unique_ptr<ScanGroups> groups_;  // on a terminal
   std::unique_ptr<ScanReport> report_;  // --html
@@ -176,6 +180,7 @@ absl::Status ScanRun::open_input() {
   source_options_.columns = o_.input;
   source_options_.judged_before = recovered.documents;
   source_options_.remote = remote_;
+  source_options_.kept_in = flags_.sink.keep;
   leave_out_outputs(source_options_, o_, flags_, recovered.sink_position);
   source_options_.by_date = flags_.order == "date";
   if (!flags_.sink.keep_directory.empty()) source_options_.rest_directory = flags_.sink.keep_directory;
@@ -217,7 +222,11 @@ absl::Status ScanRun::judge() {
   pipeline.read_now = late_reader(fetching_.get());
   pipeline.observe = [&](const Decided& decided, const BatchTimes&) {
     if (cdxj_ != nullptr && first_run()) cdxj_->add(decided.batch);
-    if (best_ != nullptr) best_->add(decided);
+    if (best_ != nullptr) {
+      best_->add(decided);
+      if (fields_.empty() && !decided.batch.records.empty())
+        fields_ = names_of_fields(decided.batch.records.front().value);
+    }
     if (finds_left_out()) left_out_.add(decided);
     if (groups_ != nullptr && gathered.ok()) gathered = groups_->add(decided);
     if (report_ != nullptr && gathered.ok()) gathered = report_->add(decided);
@@ -282,7 +291,8 @@ absl::Status ScanRun::show() {
   }
   if (!flags_.quiet)
     print_summary(counters_, index_->engine(), index_->own_bodies(), progress_->seconds(),
-                  sink_->keeper().cut(), o_.input.extract, groups_ != nullptr);
+                  sink_->keeper().cut(), o_.input.extract, groups_ != nullptr,
+                  !(flags_.sink.keep + flags_.sink.keep_directory + flags_.sink.keep_files).empty());
   if (!stop_asked()) {
     say_what_is_missing();
     return absl::OkStatus();
@@ -297,6 +307,15 @@ absl::Status ScanRun::show() {
 // Even with --quiet, because the user may delete the records that were not kept.
 void ScanRun::say_what_is_missing() {
   print_not_kept("scan", "unique", sink_->keeper(), flags_.sink, "--keep DIR/ or --keep-files DIR");
+  if (best_ != nullptr && !best_->missing_field().empty()) {
+    const std::string field = best_->missing_field();
+    std::string meant = did_you_mean(field, fields_);
+    if (meant.empty() && !fields_.empty()) meant = "; the fields are " + absl::StrJoin(fields_, ", ");
+    print_err(
+        "doppel scan: --best {}: no document has a number or a time in the field {}{}; the originals are "
+        "kept\n",
+        flags_.best, field, one_line(meant, 300));
+  }
   if (!left_out_.files().empty()) {
     print_err("doppel scan: --keep-files: {} {}: {}; the first: {}{}\n",
               counted(left_out_.files().size(), "other file"), flags_.keep_all ? "copied, too" : "not copied",

@@ -24,7 +24,7 @@
 namespace doppel {
 
 void print_summary(const Counters& c, const Engine& engine, const Bodies& bodies, double seconds,
-                   const Keeper::Cut& cut, ExtractPart extract, bool groups) {
+                   const Keeper::Cut& cut, ExtractPart extract, bool groups, bool keeps) {
   const OriginalsStats stats = engine.originals().stats();
   const uint64_t unique = c.unique - c.bytes_unique, copies = c.duplicates() - c.bytes_copies;
   const uint64_t bytes_only = c.bytes_unique + c.bytes_copies;
@@ -67,7 +67,8 @@ void print_summary(const Counters& c, const Engine& engine, const Bodies& bodies
     std::string why;
     for (const auto& [reason, count] : c.unscored_by)
       why += fmt::format("{}{} {}", why.empty() ? ": " : ", ", with_commas(count), reason);
-    print_err("  {} without a text of their own (unscored){}\n", with_commas(c.unscored), why);
+    print_err("  {} without a text of their own (unscored{}){}\n", with_commas(c.unscored),
+              keeps ? ", not kept" : "", why);
   }
   for (const auto& [reason, count] : c.skipped_by)
     print_err("  {} skipped: {}\n", with_commas(count), reason);

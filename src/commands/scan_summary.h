@@ -21,8 +21,9 @@
 namespace doppel {
 
 // Prints the summary of `doppel scan` on stderr. `groups`: they were shown, and no events were written.
+// `keeps`: unique documents were kept.
 void print_summary(const Counters& counters, const Engine& engine, const Bodies& bodies, double seconds,
-                   const Keeper::Cut& cut, ExtractPart extract, bool groups);
+                   const Keeper::Cut& cut, ExtractPart extract, bool groups, bool keeps);
 
 // Says which unique (or clean) documents are not in the file or directory of --keep. `copying`: the flags
 // that copy whole files.

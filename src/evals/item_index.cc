@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_replace.h"
 #include "base/check.h"
 #include "base/status.h"
 #include "files/read/files_source.h"
@@ -252,6 +253,14 @@ FormatOptions format_of(const ItemFields& fields, const std::vector<std::string>
   return out;
 }
 
+// Messages about the text of a record name the flag of the question instead.
+std::string about_questions(const std::string& message) {
+  return absl::StrReplaceAll(message, {{"text: no field", "question: no field"},
+                                       {"input.text (--text-field) names", "--question-field names"},
+                                       {"which input.text names", "which --question-field names"},
+                                       {"; --text-field names", "; --question-field names"}});
+}
+
 // Words that most English texts have, and those that frame a question in an examination.
 constexpr std::string_view kStockWords[] = {
     "a",         "about",      "above",     "all",     "an",      "and",       "answer",    "any",
@@ -317,7 +326,7 @@ absl::StatusOr<Items> read_items(const std::vector<std::string>& paths, const It
   std::vector<uint32_t> lengths;
   const auto reject = [&](const std::string& why) {
     ++out.rejected;
-    report(why);
+    report(about_questions(why));
   };
   Batch batch;
   while (true) {

@@ -16,8 +16,11 @@ namespace doppel {
 // How the user describes the input files.
 enum class Layout {
   // A file that begins as a WARC file is records; .csv and .tsv are rows; .mbox and files that begin with a
-  // message are messages; .jsonl .ndjson .json (before .gz .zst), stdin, pipes and files that begin with two
-  // lines of JSON are lines; every other file is whole. WARC files in a WACZ file (.wacz, .zip, or given by
+  // message are messages; .jsonl .ndjson .json (before .gz .zst), stdin, pipes, files that begin with two
+  // lines
+  // of JSON, and files without an ending, in .txt or in .jl that hold JSON objects are lines (or values);
+  // every
+  // other file is whole. WARC files in a WACZ file (.wacz, .zip, or given by
   // name) are read in place.
   automatic,
   lines,           // each file is lines, one document each

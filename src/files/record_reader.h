@@ -43,6 +43,9 @@ struct FilesSourceOptions {
   // is not Parquet, or has other columns, is an error of open_files_source(). A row is handed out only if
   // it can be copied.
   std::shared_ptr<parquet::KeptColumns> kept_columns;
+  // Set if the unique records of all files are kept in this one file, which holds lines, mail or WARC
+  // records. Local files of different kinds are an error of open_files_source().
+  std::string kept_in;
   std::string signed_scheme;  // Scheme::describe() with which signed files must have been made; empty: any
   size_t batch_records = 1024;
   size_t batch_bytes = 12 << 20;      // closes a batch early; a longer record makes a batch of its own

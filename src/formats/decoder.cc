@@ -45,6 +45,7 @@ class FrontDecoder final : public Decoder {
   }
 
   absl::Status decode(const Record& record, Document& out) override {
+    if (!record.damage.empty()) return invalid(std::string(record.damage));
     RETURN_IF_ERROR(chosen(record).decode(record, out));
     if (key_is_url_ && record.key) out.id = form_decoded(*record.key);
     return absl::OkStatus();

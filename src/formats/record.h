@@ -64,8 +64,11 @@ struct Record {
   const Sender* sender = nullptr;  // of a document that came by HTTP; its offset is its number in the index
   std::string_view media_type;     // of a whole file or a body, as its sender says; empty: unknown
   bool row = false;                // the record is a row of a table; offset is its number, from 0
-  bool mail = false;               // the record is a message of an mbox file
-  bool warc = false;               // the record is from a WARC file: head and block, possibly truncated
+  // Why the reader of a table knows that `value` is no document, such as too many fields; empty: it may be
+  // one.
+  std::string_view damage;
+  bool mail = false;  // the record is a message of an mbox file
+  bool warc = false;  // the record is from a WARC file: head and block, possibly truncated
   // Where the WARC record starts in the stored file (in a compressed file, its member).
   std::optional<uint64_t> warc_offset;
   std::shared_ptr<const RecordRest> rest;  // for a WARC record of which `value` is only the beginning

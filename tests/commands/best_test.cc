@@ -97,5 +97,23 @@ TEST(ScanBest, RefusesWhatCannotBe) {
   EXPECT_THAT(refused("--best longest" + keep + " - <" + (dir / "in.jsonl")), HasSubstr("read twice"));
 }
 
+TEST(ScanBest, AFieldThatNoDocumentHasIsNamed) {
+  TempDir dir;
+  write_file(dir / "in.jsonl",
+             "{\"id\":\"a\",\"text\":\"one two three four five\",\"score\":1}\n"
+             "{\"id\":\"b\",\"text\":\"one two three four five\",\"score\":2}\n");
+  const auto warned = [&](const std::string& best) {
+    return run_doppel("scan -q -o /dev/null --best " + best + " --keep " + (dir / "kept ") +
+                      (dir / "in.jsonl"))
+        .err;
+  };
+  EXPECT_THAT(
+      warned("scroe:max"),
+      ::testing::HasSubstr("no document has a number or a time in the field scroe (did you mean score?)"));
+  EXPECT_THAT(warned("x:max"), ::testing::HasSubstr("; the fields are id, text, score"));
+  EXPECT_THAT(warned("text:max"), ::testing::HasSubstr("in the field text"));
+  EXPECT_EQ(warned("score:max"), "");
+}
+
 }  // namespace
 }  // namespace doppel::testing

@@ -21,6 +21,7 @@ using ::testing::AllOf;
 using testing::Daemon;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using testing::numbered_words;
 using testing::Ran;
 using testing::read_file;
 using testing::run_doppel;
@@ -110,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(
                               "xz", "xzcat"},
                       Refused{"a.png", "\x89PNG\r\n\x1a\n\0\0\0\rIHDR"s, "an image", "leave it out"},
                       Refused{"a.txt", "\xff\xd8\xff\xe0\0\x10JFIF\0"s, "an image", "leave it out"},
-                      Refused{"a.pdf", "%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "PDF", "pdftotext FILE"},
+                      Refused{"a.pdf", "%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "PDF", "pdftotext /"},
                       Refused{"a",
                               "\x7f"
                               "ELF\x02\x01\x01\0"s +
@@ -452,6 +453,40 @@ TEST(ContentOf, CapturesWithoutAKeyHaveNoLineAndAreCounted) {
   const Ran ran = run_doppel("scan -q --cdxj " + (dir / "out.cdxj") + " " + (dir / "a.warc"));
   EXPECT_EQ(ran.code, 1) << ran.err;
   EXPECT_THAT(ran.err, AllOf(HasSubstr("--cdxj: 1 captures have no line"), HasSubstr("http://x:4;3/a b")));
+}
+
+TEST(ContentOf, OneObjectOrAnArrayIsJsonIfTheNameDoesNotTell) {
+  const std::string object = R"({"id":"x","text":"the same text of many words in each of these files"})";
+  const std::string pretty = "{\n  \"id\": \"x\",\n  \"text\": \"the same text of many words\"\n}\n";
+  const std::string large = R"({"id":"x","text":")" + numbered_words(0, 2000) + "\"}";
+  for (const std::string& json :
+       {object, object + "\n", "[" + object + "]", "[\n" + object + ",\n" + object + "\n]\n", pretty,
+        pretty + pretty, large, large + "\n" + large, "\xef\xbb\xbf " + object}) {
+    for (const char* name : {"1", "page.7", "page.txt", "items.jl", "items.jl.gz"}) {
+      TempDir dir;
+      write_file(dir / name, std::string(name).ends_with(".gz") ? gz(json) : json);
+      const Ran ran = run_doppel("scan -q --all " + (dir / name));
+      EXPECT_EQ(ran.code, 0) << name << json << ran.err;
+      EXPECT_THAT(ran.out, HasSubstr("\"id\":\"x\"")) << name << json;
+    }
+  }
+  for (const std::string text :
+       {"{ a brace and some words", "[1] the first footnote of a text", "{\"a quotation\" and more words}",
+        "[{TODO}] write this text", "{\"cut\": \"off in the middle of a", "{}", "[]",
+        "{\"key\": some words that are not JSON}"}) {
+    TempDir dir;
+    write_file(dir / "a", text);
+    const Ran ran = run_doppel("scan -q --all " + (dir / "a"));
+    EXPECT_EQ(ran.code, 0) << text << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("\"id\":\"" + (dir / "a"))) << text;
+  }
+  // A notebook is JSON, but no document in JSON.
+  TempDir dir;
+  write_file(dir / "a.ipynb", "{\n \"cells\": []\n}\n");
+  EXPECT_EQ(run_doppel("scan -q " + (dir / "a.ipynb")).code, 0);
+  // Nor does a file of Julia's become one.
+  write_file(dir / "a.jl", "f(x) = 2x\nprintln(f(1))\n");
+  EXPECT_EQ(run_doppel("scan -q " + (dir / "a.jl")).code, 0);
 }
 
 // A crawler has just created them; records will follow.

@@ -241,5 +241,22 @@ TEST(Decontaminate, RefusesWhatCannotBe) {
   EXPECT_THAT(read_file(corpus), HasSubstr("one two"));
 }
 
+TEST(Decontaminate, MessagesAboutItemsNameThemAndTheirFlag) {
+  TempDir dir;
+  write_file(dir / "evals.jsonl",
+             item("q7", "", "") + item("q8", "which of these is in none of the files", "x"));
+  write_file(dir / "corpus.jsonl", document("a", "one two three four five"));
+  write_file(dir / "evals.csv", "id,ask\n1,which of these is in none of the files\n");
+  const std::string to = "decontaminate -o /dev/null " + (dir / "corpus.jsonl") + " --evals ";
+  EXPECT_THAT(
+      run_doppel(to + (dir / "evals.jsonl")).err,
+      HasSubstr("too short; the first: q7 of " + (dir / "evals.jsonl") + ", whose question is empty"));
+  for (const char* file : {"evals.jsonl", "evals.csv"}) {
+    const std::string err = run_doppel(to + (dir / file) + " --question-field bogus").err;
+    EXPECT_THAT(err, HasSubstr("--question-field names")) << file;
+    EXPECT_THAT(err, ::testing::Not(HasSubstr("text-field"))) << file;
+  }
+}
+
 }  // namespace
 }  // namespace doppel::testing

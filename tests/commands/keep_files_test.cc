@@ -133,6 +133,85 @@ TEST(KeepFiles, KeepCopiesWholeFilesBelowADirectoryAndSaysThatAFileCannotHoldThe
   EXPECT_TRUE(fs::exists((dir / "best") + (dir / "in/b.html")));
 }
 
+TEST(KeepFiles, OneFileHoldsOneKindOfRecords) {
+  TempDir dir;
+  const auto mail = [](int from) {
+    return "From a@b Mon May  6 07:08:09 2024\nMessage-ID: <" + std::to_string(from) + "@b>\nSubject: s\n\n" +
+           numbered_words(from, from + 50) + "\n\n";
+  };
+  const auto line = [](int from) {
+    return R"({"id":")" + std::to_string(from) + R"(","text":")" + numbered_words(from, from + 50) + "\"}\n";
+  };
+  const std::string warc =
+      "WARC/1.0\r\nWARC-Type: conversion\r\nWARC-Record-ID: <urn:x:1>\r\nWARC-Target-URI: http://x/\r\n"
+      "Content-Type: text/plain\r\nContent-Length: 23\r\n\r\none two three four five\r\n\r\n";
+  write_file(dir / "m", mail(1000));
+  write_file(dir / "j.jsonl", line(2000) + line(3000));
+  write_file(dir / "k", "[" + line(4000) + "]");
+  write_file(dir / "t.csv", "id,text\n1," + numbered_words(5000, 5050) + "\n");
+  write_file(dir / "w", warc);
+  write_file(dir / "evals.jsonl", R"({"id":"q","question":"what is in none of all of these files"})"
+                                  "\n");
+  const std::string scan = "scan -q -o /dev/null --keep " + (dir / "kept ");
+  for (const std::string& command : {scan, "decontaminate -q -o /dev/null --evals " + (dir / "evals.jsonl") +
+                                               " --keep " + (dir / "kept ")}) {
+    for (const auto& [other, what] : {std::pair("m", "mail"), std::pair("w", "WARC records")}) {
+      const Ran ran = run_doppel(command + (dir / "j.jsonl ") + (dir / other));
+      EXPECT_EQ(ran.code, 2) << ran.err;
+      EXPECT_THAT(ran.err,
+                  AllOf(HasSubstr((dir / "j.jsonl") + " holds lines and " + (dir / other) + " " + what),
+                        HasSubstr("--keep DIR/")));
+      EXPECT_FALSE(fs::exists(dir / "kept"));
+    }
+  }
+  const Ran lines = run_doppel(scan + (dir / "j.jsonl ") + (dir / "k ") + (dir / "t.csv"));
+  EXPECT_EQ(lines.code, 0) << lines.err;
+  EXPECT_EQ(std::ranges::count(read_file(dir / "kept"), '\n'), 4);
+  const Ran each =
+      run_doppel("scan -q -o /dev/null --keep " + (dir / "each/ ") + (dir / "j.jsonl ") + (dir / "m"));
+  EXPECT_EQ(each.code, 0) << each.err;
+  EXPECT_EQ(read_file((dir / "each") + (dir / "m")), mail(1000));
+
+  // What is known too late is not kept, and named.
+  const Ran piped = run_doppel(scan + (dir / "j.jsonl") + " - <" + (dir / "m"));
+  EXPECT_EQ(piped.code, 1) << piped.err;
+  EXPECT_THAT(piped.err, AllOf(HasSubstr("1 unique record is not in"), HasSubstr("-: byte 0: mail, but"),
+                               HasSubstr("has lines")));
+  EXPECT_EQ(read_file(dir / "kept"), line(2000) + line(3000));
+
+  // Nor does a later run mix them.
+  const std::string state =
+      "scan -q --state " + (dir / "state") + " -o " + (dir / "out") + " --keep " + (dir / "file ");
+  EXPECT_EQ(run_doppel(state + (dir / "m")).code, 0);
+  const Ran later = run_doppel(state + (dir / "j.jsonl"));
+  EXPECT_EQ(later.code, 2) << later.err;
+  EXPECT_THAT(later.err, HasSubstr((dir / "file") + " holds mail"));
+  EXPECT_EQ(read_file(dir / "file"), mail(1000));
+}
+
+TEST(KeepFiles, WrongRowsOfATableAreRejectedWithTheirBytes) {
+  TempDir dir;
+  write_file(dir / "b.csv", "id,text\n1," + numbered_words(0, 50) + "\n2,too,many\n3,\"not closed\n4," +
+                                numbered_words(100, 150) + "\n");
+  const Ran ran =
+      run_doppel("scan --all -o " + (dir / "out") + " --rejects " + (dir / "rejects ") + (dir / "b.csv"));
+  EXPECT_EQ(ran.code, 1) << ran.err;
+  EXPECT_EQ(read_file(dir / "rejects"), "2,too,many\n3,\"not closed\n");
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("2 rejected"),
+                             HasSubstr("b.csv: row 1: line 3: 3 fields, but the header has 2"),
+                             ::testing::Not(HasSubstr("as a whole"))));
+  EXPECT_EQ(std::ranges::count(read_file(dir / "out"), '\n'), 4);
+}
+
+TEST(KeepFiles, DocumentsWithoutTextAreNotKeptAndTheSummarySaysSo) {
+  TempDir dir;
+  write_file(dir / "in.jsonl", R"({"id":"a","text":""})"
+                               "\n");
+  EXPECT_THAT(run_doppel("scan -o /dev/null --keep " + (dir / "kept ") + (dir / "in.jsonl")).err,
+              HasSubstr("1 without a text of their own (unscored, not kept)"));
+  EXPECT_THAT(run_doppel("scan -o /dev/null " + (dir / "in.jsonl")).err, HasSubstr("(unscored):"));
+}
+
 TEST(KeepFiles, OldestAndNewestAreByTheTimesOfFiles) {
   TempDir dir;
   const auto now = fs::file_time_type::clock::now();

@@ -149,5 +149,13 @@ TEST(PagesInCommands, AStateDirectoryKeepsToItsExtraction) {
   EXPECT_EQ(run_doppel("scan -q" + third + "'" + (crawl.dir / "lines.jsonl") + "'").code, 0);
 }
 
+TEST(Text, ARefusedFileIsNamedInTheCommandThatHelps) {
+  TempDir dir;
+  write_file(dir / "x.csv", "id,text\n1,one\n");
+  EXPECT_THAT(
+      run_doppel("text " + (dir / "x.csv")).err,
+      ::testing::HasSubstr("COPY (FROM '" + (dir / "x.csv") + "') TO '" + (dir / "x.csv.jsonl") + "'"));
+}
+
 }  // namespace
 }  // namespace doppel::testing

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <random>
 
 #include "files/tables_testing.h"
@@ -99,6 +100,48 @@ TEST_F(MboxFile, AGrownFileContinues) {
   EXPECT_THAT(read(begins, "a.mbox", first.positions.back()).lines, IsEmpty());
   EXPECT_THAT(values_of(read(begins + std::string(kFirst) + "more\n", "a.mbox", first.positions.back())),
               ElementsAre(AllOf(HasSubstr("more"), testing::Not(HasSubstr("text")))));
+}
+
+// Wherever a file ended, the next run reads the message that has become longer, and no other one again.
+TEST_F(MboxFile, AFileThatEndedWithinAMessageContinuesThere) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE(fmt::format("seed {}", seed));
+  std::mt19937 random(seed);
+  const auto trimmed = [](Taken taken) {
+    for (InputLine& line : taken.lines) line.value.resize(line.value.find_last_not_of('\n') + 1);
+    return taken.lines;
+  };
+  for (int round = 0; round < 200; ++round) {
+    std::string text;
+    for (size_t n = 1 + random() % 4; n > 0; --n) {
+      text += fmt::format("From a@b.example Mon May  6 07:08:09 2024\nSubject: {}\n\n", n);
+      for (size_t lines = random() % 4; lines > 0; --lines)
+        text += random() % 3 == 0 ? "\n" : fmt::format("words {}\n", random() % 100);
+      text += '\n';
+    }
+    const std::string name = fmt::format("{}.mbox", round);
+    const std::vector<InputLine> fresh = trimmed(read(text, "fresh-" + name));
+    FilesSourceOptions options = of(dir_ / name);
+    options.batch_records = 1 + random() % 3;
+    // The first message has its headers, or the file is none.
+    const size_t first = text.find("Subject") + 12, cut = first + random() % (text.size() - first);
+    std::string position;
+    std::vector<InputLine> all;
+    for (const size_t size : {cut, cut, text.size(), text.size()}) {
+      write_file(dir_ / name, text.substr(0, size));
+      const bool again = size == cut && !position.empty();
+      const Taken taken = take_all(options, position);
+      if (again) EXPECT_THAT(taken.lines, IsEmpty());
+      EXPECT_THAT(taken.problems, IsEmpty());
+      if (!taken.positions.empty()) position = taken.positions.back();
+      for (const InputLine& line : trimmed(taken)) {
+        if (size != cut) EXPECT_EQ(std::ranges::count(fresh, line), 1) << line.value << cut;
+        EXPECT_EQ(std::ranges::count(all, line), 0) << line.value << cut;
+        all.push_back(line);
+      }
+    }
+    for (const InputLine& line : fresh) EXPECT_EQ(std::ranges::count(all, line), 1) << text << cut;
+  }
 }
 
 TEST_F(MboxFile, AMessageThatIsTooLongCostsItself) {

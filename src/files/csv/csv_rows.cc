@@ -44,6 +44,7 @@ std::string without_doubles(std::string_view quoted) {
 Parsed parse_row(std::string_view text, char separator, bool all, Row& out) {
   out.fields.clear();
   out.unquoted.clear();
+  out.unclosed = false;
   // Without a closing quotation mark only the line is lost, not the rest of the file.
   const auto no_row = [&] {
     const size_t feed = text.find('\n');
@@ -59,7 +60,8 @@ Parsed parse_row(std::string_view text, char separator, bool all, Row& out) {
     if (at < text.size() && text[at] == '"') {
       bool doubled = false;
       end = end_of_quoted(text, at, doubled);
-      if (end == text.npos || (end == text.size() && !all)) return all ? no_row() : Parsed::wants_more;
+      out.unclosed = end == text.npos;
+      if (out.unclosed || (end == text.size() && !all)) return all ? no_row() : Parsed::wants_more;
       field = text.substr(at + 1, end - at - 2);
       if (doubled) field = out.unquoted.emplace_back(without_doubles(field));
       if (end < text.size() && text[end] == '\r') ++end;
@@ -114,6 +116,7 @@ absl::StatusOr<std::vector<tables::Column>> CsvRows::open(const FormatOptions& f
     if (row.ok() && !*row)
       return absl::DataLossError("the file has fewer rows than were read from it earlier");
   }
+  open_rows_ = 0;
   return columns;
 }
 
@@ -131,9 +134,24 @@ absl::StatusOr<bool> CsvRows::next(std::vector<tables::Cell>& out) {
   return true;
 }
 
-std::optional<uint64_t> CsvRows::give_up() {
-  if (lost_end_) return std::nullopt;
-  return 1;  // the row is behind us already
+std::string_view CsvRows::last_row() const {
+  const std::string_view row = std::string_view(text_).substr(begin_ - row_.end, row_.end);
+  return row.substr(0, row.find_last_not_of("\r\n") + 1);
+}
+
+absl::StatusOr<uint64_t> CsvRows::skip_seen(uint64_t bytes) {
+  const uint64_t end = offset() + bytes;
+  for (uint64_t rows = 0;; ++rows) {
+    const absl::StatusOr<bool> row = read_row();
+    if (!row.ok() && lost_end_) return row.status();
+    if (row.ok() && !*row) return rows;
+    if (offset() - row_.end + last_row().size() <= end) continue;
+    // It has become longer, or is new. The next call reads it again.
+    begin_ -= row_.end;
+    line_ -= row_.lines;
+    if (open_rows_ > 0) --open_rows_;
+    return rows;
+  }
 }
 
 absl::StatusOr<bool> CsvRows::read_row() {
@@ -153,20 +171,24 @@ absl::StatusOr<bool> CsvRows::read_row() {
             fmt::format("line {}: a row of more than the {} bytes that are allowed", line_, row_bytes_));
       }
     }
+    // What follows an open row is open, too: it may turn out to be the inside of a field.
+    const bool open = ended_ && (row_.unclosed || (row_.end == text.size() && !text.ends_with('\n')));
+    const bool empty = found == Parsed::row && row_.fields.size() == 1 && row_.fields[0].empty();
+    if (!empty && (open || open_rows_ > 0) && open_rows_++ == 0) open_at_ = offset();
     begin_ += row_.end;
     line_ += row_.lines;
     if (found == Parsed::no_row) {
       return absl::DataLossError(fmt::format(
           "line {}: a quotation mark is not closed, or not at the end of its field", line_ - row_.lines));
     }
-    if (row_.fields.size() == 1 && row_.fields[0].empty()) continue;  // an empty line
-    return true;
+    if (!empty) return true;
   }
 }
 
 // Appends to text_. The row that is being read stays; rows before it go.
 absl::Status CsvRows::read_more() {
   text_.erase(0, begin_);
+  erased_ += begin_;
   begin_ = 0;
   std::string bytes(std::max(kRead, text_.size()), '\0');
   absl::StatusOr<size_t> got = stream_->read(bytes.data(), bytes.size());

@@ -20,7 +20,8 @@ struct Row {
   std::vector<std::string_view> fields;  // in the text, or in `unquoted`
   std::deque<std::string> unquoted;      // fields that hold quotation marks
   size_t end = 0;
-  uint64_t lines = 0;  // line feeds up to `end`
+  uint64_t lines = 0;     // line feeds up to `end`
+  bool unclosed = false;  // a quotation mark is not closed up to the end of the text
 };
 enum class Parsed { row, wants_more, no_row };
 // Parses the row at the beginning of `text`. wants_more: the text ends within the row; never if it is `all`.
@@ -41,12 +42,18 @@ class CsvRows final : public tables::Rows {
   absl::StatusOr<std::vector<tables::Column>> open(const FormatOptions& format, uint64_t skip) override;
   absl::StatusOr<bool> next(std::vector<tables::Cell>& out) override;
   uint64_t place() const override { return stream_->disk_bytes(); }
-  std::optional<uint64_t> give_up() override;
+  std::string_view wrong_row() const override { return lost_end_ ? std::string_view() : last_row(); }
+  Open open_rows() const override {
+    return open_rows_ == 0 ? Open{} : Open{.rows = open_rows_, .bytes = offset() - open_at_};
+  }
+  absl::StatusOr<uint64_t> skip_seen(uint64_t bytes) override;
 
  private:
   // Sets row_. False: there are no more rows.
   absl::StatusOr<bool> read_row();
   absl::Status read_more();
+  uint64_t offset() const { return erased_ + begin_; }
+  std::string_view last_row() const;  // without the end of its line
 
   std::unique_ptr<ByteStream> stream_;
   const bool tabs_;
@@ -54,8 +61,10 @@ class CsvRows final : public tables::Rows {
   CharsetDecoder decoder_;
   std::string text_;  // decoded; the current row begins at begin_
   size_t begin_ = 0;
-  bool ended_ = false;     // all bytes are in text_
-  bool lost_end_ = false;  // the rest cannot be read
+  uint64_t erased_ = 0;                   // decoded bytes that were in front of text_
+  uint64_t open_rows_ = 0, open_at_ = 0;  // their number, and the offset of the first
+  bool ended_ = false;                    // all bytes are in text_
+  bool lost_end_ = false;                 // the rest cannot be read
   char separator_ = ',';
   size_t width_ = 0;            // fields of the header
   std::vector<size_t> chosen_;  // their numbers

@@ -63,7 +63,7 @@ bool CompleteFiles::take(const std::string& path, Batch& batch, std::vector<Foll
   InputFile file = describe_file(path, info, options.layout);
   look_inside(fd.get(), options, file);
   if (!file.refused.empty()) {
-    uses_.problem({path, 0, 0, fmt::format("{}: {}", path, file.refused)});
+    uses_.problem({path, 0, 0, refusal_of(file)});
     taken_[hash] = signature(info);
     return true;
   }
@@ -154,7 +154,7 @@ void CompleteFiles::take_inside(const InputFile& file, std::vector<FollowJob>& n
   InputFile seen = file;
   look_inside(fd.get(), uses_.options, seen);
   if (!seen.refused.empty()) {
-    uses_.problem({seen.path, 0, 0, fmt::format("{}: {}", seen.shown(), seen.refused)});
+    uses_.problem({seen.path, 0, 0, refusal_of(seen)});
     return;
   }
   take_lines(file.path, std::move(fd), std::move(seen), next);

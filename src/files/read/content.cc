@@ -223,6 +223,43 @@ std::string_view other_json(std::string_view head) {
   return {};
 }
 
+// Whether it begins with an object that has a field and the begin of its value.
+bool begins_object(std::string_view text) {
+  if (!text.starts_with('{')) return false;
+  text = trimmed(text.substr(1));
+  size_t end = 1;
+  if (!text.starts_with('"')) return false;
+  while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
+  text = trimmed(text.substr(std::min(end + 1, text.size())));
+  if (!text.starts_with(':')) return false;
+  text = trimmed(text.substr(1));
+  return !text.empty() && "\"{[-0123456789tfn"sv.find(text.front()) != std::string_view::npos;
+}
+
+// Whether it begins with JSON objects: one in a line, in an array, or over several lines. A text that only
+// begins with a bracket is none, nor is an object in a whole file that does not end.
+bool is_json(std::string_view head) {
+  const bool cut = head.size() >= kLookedAt;
+  head = trimmed(head);
+  if (!begins_object(head.starts_with('[') ? trimmed(head.substr(1)) : head)) return false;
+  if (!other_json(head).empty()) return true;
+  const size_t feed = head.find('\n');
+  if (feed == std::string_view::npos && cut) return true;
+  const Nesting nesting = nesting_of(head.substr(0, feed));
+  return nesting.depth == 0 && !nesting.in_string;
+}
+
+// Whether the ending of a name says what is in the file. Without one, or with the number of a page or a part,
+// it does not; .jl is Scrapy's for JSON lines, and Julia's.
+bool name_tells(std::string_view path) {
+  packing_of(path);
+  const std::string_view name = path.substr(path.find_last_of('/') + 1);
+  const size_t dot = name.find_last_of('.');
+  const std::string_view ending = dot == std::string_view::npos ? ""sv : name.substr(dot + 1);
+  return ending.find_first_not_of("0123456789") != std::string_view::npos && ending != "txt" &&
+         ending != "jl";
+}
+
 }  // namespace
 
 Packing packing_in(std::string_view head) {
@@ -286,6 +323,15 @@ std::string_view unreadable(std::string_view head, bool in_lines) {
   return {};
 }
 
+std::string refusal_of(const InputFile& file) {
+  std::string why(file.refused);
+  constexpr std::string_view kName = "FILE";
+  const std::string name = file.pipe ? std::string(kName) : file.shown();
+  for (size_t at = why.find(kName); at != std::string::npos; at = why.find(kName, at + name.size()))
+    why.replace(at, kName.size(), name);
+  return file.shown() + ": " + why;
+}
+
 bool is_json_lines(std::string_view head) {
   head = trimmed(head);
   const size_t end = head.find('\n');
@@ -336,7 +382,8 @@ void look_inside(std::string_view head, const FilesSourceOptions& options, Input
       file.kind = arc ? InputKind::arc : InputKind::warc;
     } else if (begins_mbox(inside)) {
       file.kind = InputKind::mbox;
-    } else if (file.kind == InputKind::whole && is_json_lines(inside)) {
+    } else if (file.kind == InputKind::whole &&
+               (is_json_lines(inside) || (!name_tells(file.path) && is_json(inside)))) {
       file.kind = InputKind::lines;
     }
   }

@@ -24,6 +24,9 @@ std::string unpacked_head(std::string_view head, Packing packing);
 // or nothing is known about it. in_lines: its name says lines of JSON.
 std::string_view unreadable(std::string_view head, bool in_lines);
 
+// Why `file` is refused, with its name, also in the command that helps.
+std::string refusal_of(const InputFile& file);
+
 // Whether each line holds a JSON object; true only if at least two lines can be seen.
 bool is_json_lines(std::string_view head);
 

@@ -23,6 +23,7 @@
 #include "files/places.h"
 #include "files/position.h"
 #include "files/read/content.h"
+#include "files/read/kept.h"
 #include "files/read/line_reader.h"
 #include "files/read/listing.h"
 #include "files/read/signed_reader.h"
@@ -288,7 +289,7 @@ class FilesSource final : public Source {
     if (!lost_.ok()) return false;
     if (!file.refused.empty() && file.kind != InputKind::values) {
       arriving_.reset();
-      batch.problems.push_back({file.path, 0, 0, fmt::format("{}: {}", file.shown(), file.refused)});
+      batch.problems.push_back({file.path, 0, 0, refusal_of(file)});
       if (from != resume_.from.end()) writer_.take_pending();
       ++file_;
       return true;
@@ -394,31 +395,6 @@ class FilesSource final : public Source {
   bool endless_ = false;
 };
 
-// Collects the columns of the rows that will be copied. A damaged file is reported when it is read.
-absl::Status admit_kept(const FilesSourceOptions& options, Listing& listing) {
-  for (InputFile& file : listing.files) {
-    if (file.pipe) return invalid(file.path + ": only rows of Parquet files are written to a Parquet file");
-    if (file.remote != nullptr) {
-      return invalid(file.path +
-                     ": rows are copied to a Parquet file from local files only; name a .jsonl file");
-    }
-    const Fd fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
-    struct stat info = {};
-    if (!fd.ok() || ::fstat(fd.get(), &info) != 0) continue;
-    InputFile seen = file;
-    look_inside(fd.get(), options, seen);
-    if (!seen.refused.empty() && seen.kind != InputKind::values) continue;
-    if (seen.kind != InputKind::parquet)
-      return invalid(file.path + ": only rows of Parquet files are written to a Parquet file");
-    const absl::StatusOr<parquet::Footer> footer =
-        parquet::Footer::read(fd.get(), static_cast<uint64_t>(info.st_size));
-    if (!footer.ok()) continue;
-    const absl::Status admitted = options.kept_columns->admit(file.path, *footer);
-    if (!admitted.ok()) return {admitted.code(), file.path + ": " + std::string(admitted.message())};
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Source>> open_files_source(const FilesSourceOptions& options,
@@ -427,7 +403,7 @@ absl::StatusOr<std::unique_ptr<Source>> open_files_source(const FilesSourceOptio
   if (options.by_date) return open_dated_source(options);
   ASSIGN_OR_RETURN(Position known, parse_position(position));
   ASSIGN_OR_RETURN(Listing listing, list_files(options));
-  if (options.kept_columns != nullptr) RETURN_IF_ERROR(admit_kept(options, listing));
+  RETURN_IF_ERROR(check_kept(options, listing, !position.empty()));
   return std::make_unique<FilesSource>(options, std::move(listing), known);
 }
 

@@ -243,6 +243,28 @@ bool LineReader::waits(const Batch& batch) {
   return answer != PipeWait::Answer::deliver;
 }
 
+MboxReader::MboxReader(const FilesSourceOptions& options, Filling& filling, const InputFile& file, Fd fd,
+                       ByteCounter counter, LineMark mark)
+    : BufferedReader(options, filling, file, std::move(fd), std::move(counter), std::move(mark)),
+      delivered_tail_(mark_.tail) {
+  mark_.tail = 0;
+  mark_.offset -= delivered_tail_;
+}
+
+// While it is the last one, the mark lies within the message: behind its `tail`, and its lines do not count.
+LineMark MboxReader::mark() const {
+  const uint64_t tail = delivered_tail_ > 0 ? delivered_tail_ : tail_;
+  LineMark mark = mark_;
+  if (tail == 0) return mark;
+  if (tail_ > 0) {
+    mark.offset -= tail_whole_;
+    mark.lines -= tail_lines_;
+  }
+  mark.offset += tail;
+  mark.tail = tail;
+  return mark;
+}
+
 MboxReader::State MboxReader::take(Batch& batch) {
   if (!started_) start(batch);
   pipe_.begin();
@@ -281,8 +303,10 @@ bool MboxReader::message(Batch& batch) {
   const uint64_t whole = skipped_ + scanned_;
   std::string_view value = open().substr(0, scanned_);
   if (value.ends_with('\n')) value.remove_suffix(1);
-  const bool blank = value.find_first_not_of("\r\n") == std::string_view::npos;
-  if (!in_message_) {
+  const size_t words = value.find_last_not_of("\r\n") + 1;
+  const bool blank = words == 0, seen = delivered_tail_ > 0 && skipped_ + words == delivered_tail_;
+  if (seen) {
+  } else if (!in_message_) {
     if (!blank || skipped_ != 0) {
       batch.problems.push_back(
           make_problem(file_.path, mark_.lines + 1, mark_.offset,
@@ -304,6 +328,11 @@ bool MboxReader::message(Batch& batch) {
     batch.bytes += value.size();
     filling_.used_by(batch);
   }
+  // A message that ends with the file may be longer in the next run.
+  tail_ = ended_ && !damaged_ && in_message_ ? skipped_ + words : 0;
+  delivered_tail_ = 0;
+  tail_whole_ = whole;
+  tail_lines_ = lines_;
   mark_.offset += whole;
   mark_.lines += lines_;
   begin_ += scanned_;

@@ -102,12 +102,13 @@ class LineReader final : public BufferedReader {
 class MboxReader final : public BufferedReader {
  public:
   // Reads `file` from `mark` on; the file descriptor is at the start of the file. All references must outlive
-  // the reader. Bytes in front of the first message are a Problem that says where.
+  // the reader. Bytes in front of the first message are a Problem that says where. The last message is handed
+  // out again if it has become longer.
   MboxReader(const FilesSourceOptions& options, Filling& filling, const InputFile& file, Fd fd,
-             ByteCounter counter, LineMark mark)
-      : BufferedReader(options, filling, file, std::move(fd), std::move(counter), std::move(mark)) {}
+             ByteCounter counter, LineMark mark);
 
   State take(Batch& batch) override;
+  LineMark mark() const override;
 
  private:
   bool message(Batch& batch);
@@ -121,6 +122,10 @@ class MboxReader final : public BufferedReader {
   uint64_t lines_ = 0;       // of the message, up to scanned_
   bool in_message_ = false;  // else the bytes belong to no message
   bool complete_ = false;    // the message has ended but was not handed out
+  // Without empty lines at its end, the length of the last message, which an earlier run delivered (> 0: it
+  // comes first), or which this run has delivered.
+  uint64_t delivered_tail_ = 0, tail_ = 0;
+  uint64_t tail_whole_ = 0, tail_lines_ = 0;  // with the empty lines; its lines
 };
 
 }  // namespace doppel

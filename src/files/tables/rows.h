@@ -72,9 +72,21 @@ class Rows {
   // Reads the next row; its bytes are valid until the next call. Returns false if there are no more. An
   // error says what is wrong, and where.
   virtual absl::StatusOr<bool> next(std::vector<Cell>& out) = 0;
-  // Call it after an error of next(). Returns how many rows are lost, counted from the next one; next()
-  // continues behind them. nullopt: the rest of the file is lost.
+  // After an error of next(): the bytes of the only row that is wrong, valid until the next call. It is
+  // rejected, and next() continues behind it. Empty: call give_up().
+  virtual std::string_view wrong_row() const { return {}; }
+  // Call it after an error of next() without a wrong_row(). Returns how many rows are lost, counted from the
+  // next one; next() continues behind them. nullopt: the rest of the file is lost.
   virtual std::optional<uint64_t> give_up() { return std::nullopt; }
+  // The last rows that next() returned or lost, from the first one on that is not complete if the file grows:
+  // how many there are, and how many bytes.
+  struct Open {
+    uint64_t rows = 0, bytes = 0;
+  };
+  virtual Open open_rows() const { return {}; }
+  // Call it after open(). Skips the rows that end within the next `bytes`: an earlier run has read them, and
+  // they are as they were. Returns their number.
+  virtual absl::StatusOr<uint64_t> skip_seen(uint64_t /*bytes*/) { return 0; }
   // The approximate offset of the current row in the file, for progress.
   virtual uint64_t place() const = 0;
 };

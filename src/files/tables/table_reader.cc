@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "base/memory_limit.h"
 #include "base/status.h"
@@ -222,6 +223,13 @@ TableReader::TableReader(const FilesSourceOptions& options, Filling& filling, co
   mark_.disk_length = 0;
 }
 
+LineMark TableReader::mark() const {
+  LineMark mark = mark_;
+  mark.lines -= open_.rows;
+  mark.tail = open_.bytes;
+  return mark;
+}
+
 RecordReader::State TableReader::take(Batch& batch) {
   if (!started_) start(batch);
   while (batch.records.size() < options_.batch_records && batch.problems.size() < options_.batch_records) {
@@ -243,6 +251,11 @@ void TableReader::start(Batch& batch) {
   counter_at_start_ = counter_->load(std::memory_order_relaxed);
   const absl::Status opened = within_memory([&] {
     ASSIGN_OR_RETURN(columns_, rows_->open(*options_.columns, mark_.lines));
+    if (mark_.tail == 0) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const uint64_t seen, rows_->skip_seen(mark_.tail));
+    mark_.lines += seen;
+    mark_.tail = 0;
+    open_ = rows_->open_rows();
     return absl::OkStatus();
   });
   if (!opened.ok()) {
@@ -285,6 +298,8 @@ absl::Status TableReader::read_row() {
 void TableReader::hand_out(Batch& batch) {
   const uint64_t row = mark_.lines++;
   has_row_ = false;
+  open_ = rows_->open_rows();
+  const std::string why = std::exchange(damage_, {});
   const auto skip = [&](const std::string& cause) {
     batch.problems.push_back(
         {file_.path, 0, row, fmt::format("{}: row {}: {}; skipped", file_.shown(), row, cause)});
@@ -294,17 +309,19 @@ void TableReader::hand_out(Batch& batch) {
     return skip(fmt::format("{} bytes, more than the {} that are allowed", bytes, options_.max_line_bytes));
   size_t at = 0;
   const absl::Status room = within_memory([&] {
-    at = filling_.make_room(filling_.end(), value_.size());
+    at = filling_.make_room(filling_.end(), value_.size() + why.size());
     return absl::OkStatus();
   });
   if (!room.ok()) return skip(std::string(room.message()));
   if (!value_.empty()) std::memcpy(filling_.data() + at, value_.data(), value_.size());
-  filling_.appended(value_.size());
+  if (!why.empty()) std::memcpy(filling_.data() + at + value_.size(), why.data(), why.size());
+  filling_.appended(value_.size() + why.size());
   Record& record = batch.records.emplace_back();
   record.value = {filling_.data() + at, value_.size()};
   record.source = file_.source();
   record.offset = row;
   record.row = true;
+  record.damage = {filling_.data() + at + value_.size(), why.size()};
   batch.bytes += value_.size();
   filling_.used_by(batch);
 }
@@ -319,14 +336,23 @@ RecordReader::State TableReader::end() {
   return State::ended;
 }
 
-// Reports the damaged rows and continues behind them, if their number is known.
+// Takes the one row that is wrong. Or reports the damaged rows and continues behind them, if their number is
+// known.
 void TableReader::damage(Batch& batch, std::string_view cause) {
-  has_row_ = false;
+  const std::string_view wrong = rows_->wrong_row();
+  has_row_ = !wrong.empty();
+  if (has_row_) {
+    value_ = wrong;
+    value_bytes_ = value_.size();
+    damage_ = cause;
+    return;
+  }
   const uint64_t first = mark_.lines;
   const std::optional<uint64_t> lost = rows_->give_up();
   // More rows than a file can have: the file's numbers are wrong.
   ended_ = !lost || *lost == 0 || *lost > INT64_MAX - first;
   if (!ended_) mark_.lines += *lost;
+  open_ = rows_->open_rows();
   batch.problems.push_back(
       {file_.path, 0, first,
        fmt::format("{}: {}; {}", file_.shown(), cause,

@@ -36,15 +36,15 @@ std::string why_unreadable(const Column& column);
 
 class TableReader final : public RecordReader {
  public:
-  // Reads `file`, which has `size` bytes, from `mark` on; its `lines` are rows. options.columns must be
-  // set. All references must outlive the reader. If the file is damaged, a Problem names it and the place;
-  // the rows before it have been handed out. With InputFile::signed_records, the value is the content of
-  // their column.
+  // Reads `file`, which has `size` bytes, from `mark` on; its `lines` are rows, and its `tail` the bytes of
+  // the rows behind them that were read though they may grow. options.columns must be set. All references
+  // must outlive the reader. If the file is damaged, a Problem names it and the place; the rows before it
+  // have been handed out. With InputFile::signed_records, the value is the content of their column.
   TableReader(const FilesSourceOptions& options, Filling& filling, const InputFile& file,
               std::unique_ptr<tables::Rows> rows, uint64_t size, ByteCounter counter, LineMark mark);
 
   State take(Batch& batch) override;
-  LineMark mark() const override { return mark_; }
+  LineMark mark() const override;
 
  private:
   void start(Batch& batch);
@@ -59,14 +59,16 @@ class TableReader final : public RecordReader {
   const std::unique_ptr<tables::Rows> rows_;
   ByteCounter counter_;
   LineMark mark_;
-  const uint64_t size_;   // of the file
-  uint64_t counted_ = 0;  // bytes of it that the counter had before the file was opened
+  const uint64_t size_;      // of the file
+  tables::Rows::Open open_;  // of the rows that count in mark_
+  uint64_t counted_ = 0;     // bytes of it that the counter had before the file was opened
   uint64_t counter_at_start_ = 0;
   std::vector<tables::Column> columns_;
   std::vector<std::string> members_;  // JSON before the value of each column
   std::vector<tables::Cell> cells_;   // of the current row
   std::string value_;                 // of the current row
   uint64_t value_bytes_ = 0;          // total bytes of its cells
+  std::string damage_;                // why the current row is wrong; empty: it is not
   bool has_row_ = false;              // a row was read, and not handed out
   bool started_ = false;
   bool ended_ = false;

@@ -239,6 +239,7 @@ void BestRows::add(const Decided& decided) {
     if (outcome.verdict != Verdict::unique && outcome.verdict != Verdict::duplicate) continue;
     const std::optional<BestValue> its = best_of_metadata(decided.work.sign.documents[i].metadata);
     std::optional<double> value = its ? its->value : std::nullopt;
+    any_value_ = any_value_ || value.has_value();
     const Record& record = decided.batch.records[i];
     if (!value && times_of_files_ && record.whole_file) value = time_of(record);
     const auto [found, fresh] = best_.try_emplace(outcome.seq, Row{value, records_});

@@ -117,6 +117,8 @@ class BestRows {
   // Call it once, after the last add(). Returns true for each record that is best, by its number in the
   // run.
   std::vector<bool> choose();
+  // The field that documents are chosen by, if none of them has a value there; else empty.
+  std::string missing_field() const { return any_value_ || records_ == 0 ? "" : by_.field(); }
 
  private:
   struct Row {
@@ -128,6 +130,7 @@ class BestRows {
   const bool times_of_files_;
   absl::flat_hash_map<Seq, Row> best_;  // by the original's number
   uint64_t records_ = 0;
+  bool any_value_ = false;
 };
 
 // The second pass: passes each record of `source` to the sink, which keeps the chosen ones. `source` must

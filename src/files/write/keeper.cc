@@ -162,13 +162,27 @@ absl::Status Keeper::miss_file(std::string_view source) {
   return absl::OkStatus();
 }
 
+// One file holds one kind of records, or nobody could read it. The source refuses local files of several
+// kinds before the run; here is what it cannot know then.
+bool Keeper::admits(const Record& record) {
+  const std::string_view kind = record.warc ? "WARC records" : record.mail ? "mail" : "lines";
+  if (kind_.empty() || !options_.keep_directory.empty()) kind_ = kind;
+  if (kind_ == kind) return true;
+  if (records_not_kept_.count++ == 0) {
+    records_not_kept_.first =
+        fmt::format("{}: byte {}: {}, but {} has {}; a directory (--keep DIR/) gets a file for each input",
+                    record.source, record.offset, kind, options_.keep, kind_);
+  }
+  return false;
+}
+
 absl::Status Keeper::keep_record(const Record& record) {
   if (rows_ != nullptr) {
     rows_->add(record.offset);
     return absl::OkStatus();
   }
   if (!record.whole_file) {
-    if (file_ == nullptr) return absl::OkStatus();
+    if (file_ == nullptr || !admits(record)) return absl::OkStatus();
     if (!record.warc) {
       file_->append(record.value);
       file_->append("\n");

@@ -66,7 +66,7 @@ class Keeper {
     uint64_t count = 0;
     std::string first;
   };
-  // WARC records. `first` is a message.
+  // WARC records, and records of another kind than those in the one file. `first` is a message.
   const NotKept& records_not_kept() const { return records_not_kept_; }
   // Whole files, with neither keep_files nor keep_directory, or behind a URL or a pipe.
   const NotKept& files_not_kept() const { return files_not_kept_; }
@@ -85,6 +85,7 @@ class Keeper {
   absl::StatusOr<bool> make_place(const std::string& to, std::string_view source);
   absl::StatusOr<std::string> place_of_copy(std::string_view source);
   absl::Status miss_file(std::string_view source);
+  bool admits(const Record& record);
   absl::Status keep_warc(const Record& record);
   absl::Status keep_rows_of(std::string_view source);
   absl::Status keep_beside(const Record& record);
@@ -96,6 +97,7 @@ class Keeper {
   std::unique_ptr<TextCutter> cutter_;
   std::string source_;  // the input of file_ (with keep_directory), or of the rows
   absl::flat_hash_map<std::string, std::string> kept_;  // path -> its source
+  std::string_view kind_;                               // of the records in file_; empty: not known yet
   Cut cut_;
   NotKept records_not_kept_, files_not_kept_;
   bool has_earlier_ = false;

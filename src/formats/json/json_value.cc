@@ -117,6 +117,15 @@ bool number(T value, ScalarMemory& memory, std::string_view& out) {
 
 }  // namespace
 
+std::vector<std::string> names_of_fields(std::string_view json) {
+  std::vector<std::string> out;
+  dom::parser parser;
+  dom::object object;
+  if (parser.parse(json.data(), json.size()).get(object) != simdjson::SUCCESS) return out;
+  for (const dom::key_value_pair field : object) out.emplace_back(field.key);
+  return out;
+}
+
 bool scalar(dom::element element, ScalarMemory& memory, std::string_view& out) {
   switch (element.type()) {
     case dom::element_type::STRING:

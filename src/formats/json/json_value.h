@@ -21,6 +21,9 @@ using ScalarMemory = std::array<char, 512>;
 absl::Status not_json(simdjson::error_code error, std::string_view json = {});
 std::string_view name_of(simdjson::dom::element_type type);  // "an array"
 
+// The names of an object's fields; none if it is not an object.
+std::vector<std::string> names_of_fields(std::string_view json);
+
 // Returns the text of a string, number or boolean. `memory` holds it if the document does not.
 bool scalar(simdjson::dom::element element, ScalarMemory& memory, std::string_view& out);
 
