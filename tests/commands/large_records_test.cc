@@ -114,9 +114,8 @@ TEST(LargeRecords, ThatCannotBeKeptAreNamed) {
   const Ran ran = run_doppel("scan -q -o /dev/null --keep " + (dir / "kept.warc") + " " + (dir / "a.warc"),
                              "ulimit -f 8192;");
   EXPECT_EQ(ran.code, 1) << ran.err;
-  EXPECT_THAT(ran.err,
-              AllOf(HasSubstr("1 unique record is not in " + (dir / "kept.warc") + "; the first: "),
-                    HasSubstr("a.warc: byte 0: the record is not kept: ")));
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("1 unique record is not in " + (dir / "kept.warc") + "; the first: "),
+                             HasSubstr("a.warc: byte 0: the record is not kept: ")));
   // Without --keep nothing is needed.
   EXPECT_EQ(run_doppel("scan -q -o /dev/null " + (dir / "a.warc"), "ulimit -f 8192;").code, 0);
 }
