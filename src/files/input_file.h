@@ -17,11 +17,9 @@ namespace doppel {
 enum class Layout {
   // A file that begins as a WARC file is records; .csv and .tsv are rows; .mbox and files that begin with a
   // message are messages; .jsonl .ndjson .json (before .gz .zst), stdin, pipes, files that begin with two
-  // lines
-  // of JSON, and files without an ending, in .txt or in .jl that hold JSON objects are lines (or values);
-  // every
-  // other file is whole. WARC files in a WACZ file (.wacz, .zip, or given by
-  // name) are read in place.
+  // lines of JSON, and files without an ending, in .txt or in .jl that hold JSON objects are lines (or
+  // values); every other file is whole. WARC files in a WACZ file (.wacz, .zip, or given by name) are read in
+  // place.
   automatic,
   lines,           // each file is lines, one document each
   whole,           // each file is one document
