@@ -172,7 +172,9 @@ TEST_F(CsvFile, AFileThatEndedWithinARowContinuesThere) {
     for (const std::string& bytes : {text.substr(0, cut), text.substr(0, cut), text, text}) {
       write_file(dir_ / name, bytes);
       const Taken taken = take_all(options, position);
-      if (bytes.size() == cut && !position.empty()) EXPECT_THAT(taken.lines, IsEmpty());
+      if (bytes.size() == cut && !position.empty()) {
+        EXPECT_THAT(taken.lines, IsEmpty());
+      }
       if (!taken.positions.empty()) position = taken.positions.back();
       if (bytes.size() == cut) {
         before.insert(before.end(), taken.lines.begin(), taken.lines.end());

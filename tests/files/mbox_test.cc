@@ -131,11 +131,15 @@ TEST_F(MboxFile, AFileThatEndedWithinAMessageContinuesThere) {
       write_file(dir_ / name, text.substr(0, size));
       const bool again = size == cut && !position.empty();
       const Taken taken = take_all(options, position);
-      if (again) EXPECT_THAT(taken.lines, IsEmpty());
+      if (again) {
+        EXPECT_THAT(taken.lines, IsEmpty());
+      }
       EXPECT_THAT(taken.problems, IsEmpty());
       if (!taken.positions.empty()) position = taken.positions.back();
       for (const InputLine& line : trimmed(taken)) {
-        if (size != cut) EXPECT_EQ(std::ranges::count(fresh, line), 1) << line.value << cut;
+        if (size != cut) {
+          EXPECT_EQ(std::ranges::count(fresh, line), 1) << line.value << cut;
+        }
         EXPECT_EQ(std::ranges::count(all, line), 0) << line.value << cut;
         all.push_back(line);
       }
