@@ -144,7 +144,7 @@ absl::StatusOr<FollowPosition> FollowPosition::parse(std::string_view bytes) {
     ASSIGN_OR_RETURN(const Position scanned, parse_position(bytes));
     for (const uint64_t mark : scanned.wholes) out.wholes_.emplace(mark, 0);
     for (const LineMark& mark : scanned.lines) {
-      out.tails_.insert_or_assign(FileKey(mark.device, mark.inode), TailMark{mark, ""});
+      out.put_tail(FileKey(mark.device, mark.inode), {mark, ""});
     }
     out.write_anew();
     return out;
@@ -184,12 +184,13 @@ absl::Status FollowPosition::read(std::string_view entries) {
         tail.mark = take_mark(in);
         tail.mark.path = in.string();
         tail.name = in.string();
-        tails_.insert_or_assign(FileKey(tail.mark.device, tail.mark.inode), std::move(tail));
+        const FileKey key(tail.mark.device, tail.mark.inode);
+        put_tail(key, std::move(tail));
         break;
       }
       case 'y': {
         const uint64_t device = in.varint();
-        tails_.erase(FileKey(device, in.varint()));
+        drop_tail(FileKey(device, in.varint()));
         break;
       }
       case 'g': {
@@ -279,15 +280,38 @@ const TailMark* FollowPosition::tail(const FileKey& key) const {
   return found == tails_.end() ? nullptr : &found->second;
 }
 
+namespace {
+
+uint64_t hash_of_name(const TailMark& tail) {
+  return FollowPosition::path_hash(tail.name.empty() ? tail.mark.path : tail.name);
+}
+
+}  // namespace
+
+void FollowPosition::put_tail(const FileKey& key, TailMark tail) {
+  drop_tail(key);
+  ++named_[hash_of_name(tail)];
+  tails_.emplace(key, std::move(tail));
+}
+
+bool FollowPosition::drop_tail(const FileKey& key) {
+  const auto tail = tails_.find(key);
+  if (tail == tails_.end()) return false;
+  const auto named = named_.find(hash_of_name(tail->second));
+  if (--named->second == 0) named_.erase(named);
+  tails_.erase(tail);
+  return true;
+}
+
 void FollowPosition::set_tail(const TailMark& tail) {
-  TailMark& known = tails_[FileKey(tail.mark.device, tail.mark.inode)];
-  if (known == tail) return;
-  known = tail;
+  const FileKey key(tail.mark.device, tail.mark.inode);
+  if (const TailMark* known = this->tail(key); known != nullptr && *known == tail) return;
+  put_tail(key, tail);
   log_tail(tail);
 }
 
 void FollowPosition::forget_tail(const FileKey& key) {
-  if (tails_.erase(key) == 0) return;
+  if (!drop_tail(key)) return;
   std::string entry = "y";
   put_varint(entry, key.first);
   put_varint(entry, key.second);
@@ -299,9 +323,12 @@ uint64_t FollowPosition::count(const std::string& path) const {
   return found == counts_.end() ? 0 : found->second;
 }
 
-std::string FollowPosition::name_at(const std::string& path) const {
-  const uint64_t before = count(path);
-  return before == 0 ? path : fmt::format("{}~{}", path, before);
+std::string FollowPosition::name_at(const std::string& path) {
+  for (;; count_another(path)) {
+    const uint64_t before = count(path);
+    std::string name = before == 0 ? path : fmt::format("{}~{}", path, before);
+    if (!named_.contains(path_hash(name))) return name;
+  }
 }
 
 void FollowPosition::set_count(const std::string& path, uint64_t count) {

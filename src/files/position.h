@@ -124,7 +124,8 @@ class FollowPosition {
 
   // How many earlier files had this path, and the name that events give to the current one.
   uint64_t count(const std::string& path) const;
-  std::string name_at(const std::string& path) const;
+  // Another one than any file of lines has, wherever that is now.
+  std::string name_at(const std::string& path);
   void count_another(const std::string& path) { set_count(path, count(path) + 1); }
   void set_count(const std::string& path, uint64_t count);
 
@@ -132,6 +133,8 @@ class FollowPosition {
   const absl::flat_hash_map<FileKey, TailMark>& tails() const { return tails_; }
 
  private:
+  void put_tail(const FileKey& key, TailMark tail);
+  bool drop_tail(const FileKey& key);
   void put_whole(uint64_t path, uint64_t mark);
   void drop_whole(uint64_t path);
   bool is_only_at(uint64_t path, uint64_t mark) const;
@@ -147,6 +150,7 @@ class FollowPosition {
   absl::flat_hash_map<uint64_t, uint64_t> by_path_;
   bool keep_replaced_ = false;
   absl::flat_hash_map<FileKey, TailMark> tails_;
+  absl::flat_hash_map<uint64_t, uint32_t> named_;  // hash of a name in events -> how many of tails_ have it
   absl::flat_hash_map<std::string, uint64_t> counts_;
   std::string log_;
   uint32_t crc_ = 0;

@@ -28,7 +28,7 @@ TEST(ScanAgain, WhatAPipeGivesAgainIsNoCopy) {
   EXPECT_THAT(again.out, Not(HasSubstr("duplicate\"")));
   EXPECT_THAT(again.out,
               HasSubstr(R"({"id":"d0","verdict":"unique","duplicate_of":null,"similarity":null,"kind":null,)"
-                        R"("event_id":"-/0","again":true,"cluster_id":"-/0"})"));
+                        R"("event_id":"-~5/0","again":true,"cluster_id":"-/0"})"));
   EXPECT_THAT(again.err, HasSubstr("5 unique, 0 duplicates"));
   EXPECT_THAT(again.err, HasSubstr("5 of them were in the index already"));
   EXPECT_THAT(again.err, HasSubstr("index: 5 originals"));

@@ -450,7 +450,8 @@ TEST(WarcFiles, ReadingGoesOnBehindDamageInArcFiles) {
       if (record.stored) got[*record.stored] = record.block;
     for (size_t i = 0; i < places.size(); ++i) {
       const uint64_t behind = i + 1 < places.size() ? places[i + 1] : bytes.size();
-      if (places[i] < end && begin < behind) continue;
+      // A head behind damage is found at the begin of a line, whose end before it is damaged, too.
+      if (places[i] <= end && begin < behind) continue;
       ASSERT_TRUE(got.contains(places[i])) << packed << second << " " << i << " " << begin;
       EXPECT_EQ(got[places[i]], blocks[i]);
     }

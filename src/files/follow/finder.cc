@@ -177,7 +177,8 @@ void Finder::look(const std::string& path, Growth growth) {
   struct stat info = {};
   if (::stat(path.c_str(), &info) != 0) {
     settling_.erase(path);
-    finds_.gone(path, errno == ENOENT);
+    // A file that was renamed once more is still there; the system reports the ones that are deleted.
+    finds_.gone(path, polls_ && errno == ENOENT);
     return;
   }
   if (S_ISDIR(info.st_mode)) {

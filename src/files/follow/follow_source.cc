@@ -24,6 +24,7 @@ using Clock = std::chrono::steady_clock;
 using File = FollowedLogs::File;
 
 constexpr auto kLongestWait = std::chrono::milliseconds(100);
+constexpr auto kQuiet = std::chrono::seconds(1);  // without new files, all renamed ones are found
 
 class FollowSource final : public Source, private Finds {
  public:
@@ -53,7 +54,7 @@ class FollowSource final : public Source, private Finds {
       }
     }
     if (options_.paths.empty()) return invalid("nothing to follow");
-    position_.keep_replaced(true);  // until all that was found is read
+    position_.keep_replaced(true);  // until nothing more is found
     logs_.find_moved();
     finder_.find_all();
     await_renamed();
@@ -71,12 +72,14 @@ class FollowSource final : public Source, private Finds {
       finder_.notice();
       logs_.look_at_leaving();
       fill(batch, deadline);
-      if (queue_.empty()) position_.keep_replaced(false);
       for (Problem& problem : problems_) batch.problems.push_back(std::move(problem));
       problems_.clear();
       if (!batch.records.empty() || !batch.problems.empty()) break;
       if (!follows_ && pipes_.empty() && queue_.empty()) return false;
-      if (Clock::now() >= deadline || options_.stop()) return true;
+      if (Clock::now() >= deadline || options_.stop()) {
+        if (Clock::now() - last_queued_ > kQuiet) position_.keep_replaced(false);
+        return true;
+      }
       if (queue_.empty() && wait(std::min(deadline, finder_.next_look()))) return true;
     }
     complete_.seal();
@@ -116,6 +119,7 @@ class FollowSource final : public Source, private Finds {
       if (growth == Growth::unknown) return false;
     }
     if (queued_.insert(path).second) queue_.push_back({path, nullptr});
+    last_queued_ = Clock::now();
     return true;
   }
 
@@ -295,6 +299,7 @@ class FollowSource final : public Source, private Finds {
   bool follows_ = false;  // there is more to follow than pipes
   std::deque<FollowJob> queue_;
   absl::flat_hash_set<std::string> queued_;  // paths of complete files in the queue
+  Clock::time_point last_queued_ = Clock::now();
   std::vector<File> pipes_;
   absl::flat_hash_set<uint64_t> seen_, seen_before_;
   absl::flat_hash_set<FileKey> matched_;  // during the start: known to the position, and found

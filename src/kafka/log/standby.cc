@@ -77,14 +77,14 @@ absl::StatusOr<Standby> Standby::join(const Options& o, const KafkaPlan& plan, R
 }
 
 std::string standby_settings(const Options& o, const KafkaPlan& plan) {
-  std::string out = fmt::format("{}={}", kTransactionalId, plan.transactional_id);
-  for (const char* key :
-       {"output.topic", "output.dead_letters", "output.unique_topic", "output.verdicts", "output.best",
-        "output.key", "tombstones", "input.format", "input.text", "input.id", "input.url", "input.date",
-        "input.scope", "input.tags", "input.statuses", "input.content_types", "input.passthrough"}) {
-    const std::string value = find_key(key)->get(o);
-    out += fmt::format("\n{}={}", key, absl::StrReplaceAll(value, {{"\n", " "}}));
-  }
+  std::string out =
+      fmt::format("{}={}\noutput.topic={}\noutput.dead_letters={}\noutput.unique_topic={}\noutput.best={}",
+                  kTransactionalId, plan.transactional_id, o.output.topic, o.output.dead_letters,
+                  o.output.unique_topic, o.input.best);
+  for (const char* key : {"output.verdicts", "output.key", "tombstones", "input.format", "input.text",
+                          "input.id", "input.url", "input.date", "input.scope", "input.tags",
+                          "input.statuses", "input.content_types", "input.passthrough"})
+    out += fmt::format("\n{}={}", key, absl::StrReplaceAll(find_key(key)->get(o), {{"\n", " "}}));
   return out;
 }
 
