@@ -174,7 +174,10 @@ absl::StatusOr<bool> CsvRows::read_row() {
     // What follows an open row is open, too: it may turn out to be the inside of a field.
     const bool open = ended_ && (row_.unclosed || (row_.end == text.size() && !text.ends_with('\n')));
     const bool empty = found == Parsed::row && row_.fields.size() == 1 && row_.fields[0].empty();
-    if (!empty && (open || open_rows_ > 0) && open_rows_++ == 0) open_at_ = offset();
+    if (!empty && (open || open_rows_ > 0)) {
+      if (open_rows_ == 0) open_at_ = offset();
+      ++open_rows_;
+    }
     begin_ += row_.end;
     line_ += row_.lines;
     if (found == Parsed::no_row) {
