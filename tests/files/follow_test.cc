@@ -524,7 +524,7 @@ TEST_P(Follow, RestartsWhileLogsAreRenamedReadNothingTwice) {
   write();
   while (logs < 20) rotate();
   Followed f(following({in}));
-  const auto all = [&] { return static_cast<size_t>(2 * (logs + 1)); };
+  const auto all = [&] { return 2 * (static_cast<size_t>(logs) + 1); };
   f.await(all());
   for (int restarts = 0; restarts < 20 && !HasFailure(); ++restarts) {
     std::atomic<bool> begun = false;
