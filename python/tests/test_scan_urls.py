@@ -154,9 +154,10 @@ def test_kept_lines_and_rows(s3):
         assert Path("here.jsonl").read_bytes() == Path("there.jsonl").read_bytes(), what
     assert "name a .jsonl file" in scan("-q", "--keep", "there.parquet", "s3://bucket/in/p.parquet", "-o", "e2.jsonl", expect=2).stderr
     scan("-q", "--keep", "here/", "in", "-o", "e1.jsonl")
-    scan("-q", "--keep", "there/", "s3://bucket/in/", "-o", "e2.jsonl")
+    said = scan("-q", "--keep", "there/", "s3://bucket/in/", "-o", "e2.jsonl", expect=1).stderr
+    assert "files behind URLs and pipes are not copied" in said
     for file in Path("here/in").rglob("*"):
-        if file.is_file():
+        if file.is_file() and file.suffix != ".txt":
             assert file.read_bytes() == Path(str(file).replace("here/in", "there/s3/bucket/in")).read_bytes()
     assert "--keep keeps lines" in scan("--keep-files", "files", "s3://bucket/in/", expect=2).stderr
     scan("-q", "--cdxj", "here.cdxj", "in/w", "-o", "e1.jsonl")
