@@ -242,6 +242,7 @@ void FollowPosition::put_whole(uint64_t path, uint64_t mark) {
   drop_whole(path);
   wholes_[mark] = path;
   if (path != 0) by_path_[path] = mark;
+  if (path == mark) replaced_.push_back(mark);
 }
 
 // The whole file of this path may have another path by now.
@@ -260,11 +261,8 @@ bool FollowPosition::is_only_at(uint64_t path, uint64_t mark) const {
 void FollowPosition::keep_replaced(bool keep) {
   keep_replaced_ = keep;
   if (keep) return;
-  std::vector<uint64_t> replaced;
-  for (const auto& [path, mark] : by_path_) {
-    if (path == mark) replaced.push_back(path);
-  }
-  for (const uint64_t path : replaced) forget_whole(path);
+  for (const uint64_t mark : replaced_) forget_whole(mark);
+  replaced_.clear();
 }
 
 void FollowPosition::forget_whole(uint64_t path) {

@@ -148,6 +148,7 @@ class FollowPosition {
   absl::flat_hash_map<uint64_t, uint64_t> wholes_;  // mark -> hash of its path; 0 if that is unknown
   // Hash of a path -> mark. The path of a replaced file that is kept is its mark.
   absl::flat_hash_map<uint64_t, uint64_t> by_path_;
+  std::vector<uint64_t> replaced_;  // marks of these; some may have been found since
   bool keep_replaced_ = false;
   absl::flat_hash_map<FileKey, TailMark> tails_;
   absl::flat_hash_map<uint64_t, uint32_t> named_;  // hash of a name in events -> how many of tails_ have it

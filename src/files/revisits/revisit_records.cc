@@ -15,6 +15,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "base/status.h"
 #include "files/byte_stream.h"
+#include "files/read/content.h"
 #include "records/events.h"
 
 namespace doppel {
@@ -45,9 +46,7 @@ absl::StatusOr<CopiesOfEvents> CopiesOfEvents::open(const std::string& path) {
     there += static_cast<size_t>(got);
   }
   head.resize(there);
-  const Packing packing = head.starts_with("\x1f\x8b")           ? Packing::gz
-                          : head.starts_with("\x28\xb5\x2f\xfd") ? Packing::zst
-                                                                 : Packing::none;
+  const Packing packing = packing_in(head);
   std::error_code none;
   if (packing == Packing::none && path != "-" && std::filesystem::is_regular_file(path, none)) {
     RETURN_IF_ERROR(check_events(path, head));

@@ -356,14 +356,6 @@ bool Region::apart(uint32_t a, uint32_t b) const {
   return !is_in(a, b) && !is_in(b, a);
 }
 
-bool Region::titled(uint32_t of) const {
-  return std::any_of(blocks_->begin(), blocks_->end(), [&](const TextBlock& block) {
-    uint32_t i = block.node;
-    while (i > of) i = (*nodes_)[i].parent;
-    return block.title && i == of;
-  });
-}
-
 void Region::choose() {
   std::vector<HtmlNode>& nodes = *nodes_;
   const uint64_t all = sum();
@@ -374,7 +366,7 @@ void Region::choose() {
   marked_ = top != 0 && all >= kEnoughLetters;
   if (all >= kEnoughLetters) {
     top = descend(top);
-    if (const uint32_t main = main_of_links(); main != 0 && titled(main) && apart(main, top)) {
+    if (const uint32_t main = main_of_links(); main != 0 && (titled_[main] & 1) != 0 && apart(main, top)) {
       top = main;
       passed_.assign(nodes.size(), 0);
     }

@@ -87,7 +87,6 @@ class Region {
   uint32_t descend(uint32_t top);
   uint32_t main_of_links() const;
   bool apart(uint32_t a, uint32_t b) const;
-  bool titled(uint32_t of) const;
   bool joins(const HtmlNode& node) const;
   void find_end();
   void find_inserts(uint32_t core);
